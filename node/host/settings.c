@@ -46,8 +46,8 @@ static const struct option_row options[] = {
 	 "Serve zcsi.v1.Agent here, for controllers. Repeatable.",
 	 .ret_list = &given.agent_endpoints},
 	{"registration", "ZCSI_REGISTRATION", "ENDPOINT", NULL,
-	 "On Kubernetes: a unix socket in kubelet's folder plugins_registry, where kubelet learns "
-	 "of --endpoint. Both have the same path for kubelet as here.",
+	 "On Kubernetes: a unix socket in kubelet's folder plugins_registry, by which "
+	 "--endpoint is registered. Both have the same path for kubelet as here.",
 	 .ret_text = &given.registration},
 	{"agent", "ZCSI_AGENT", "ENDPOINT", NULL,
 	 "An agent: the --agent-endpoint of another zcsi-node, to which copies of volumes are "
@@ -57,11 +57,11 @@ static const struct option_row options[] = {
 	 "More agents, an endpoint a line; read whenever a node is called.",
 	 .ret_text = &given.agents_file},
 	{"node-id", "ZCSI_NODE_ID", "ID", NULL,
-	 "What the orchestrator and the controllers call this node; 1 to 256 bytes. Without it, "
-	 "the host name.",
+	 "The name of this node for the orchestrator and the controllers; 1 to 256 bytes. Without "
+	 "it, the host name.",
 	 .ret_text = &given.node_id},
 	{"topology", "ZCSI_TOPOLOGY", "KEY=VALUE", NULL,
-	 "Where this node is, for placing volumes. Repeatable. " PLUGIN_TOPOLOGY_KEY
+	 "A topology segment of this node, for placing volumes. Repeatable. " PLUGIN_TOPOLOGY_KEY
 	 "=<node id> is "
 	 "added, unless you give that key: a volume's data is on its node alone.",
 	 .ret_list = &given.topology},
@@ -79,17 +79,17 @@ static const struct option_row options[] = {
 	 .ret_text = &given.zfs_user},
 	{"zfs-over-ssh", "ZCSI_ZFS_OVER_SSH", "USER@HOST", NULL,
 	 "Run every zfs and zpool on this server, which has the pool and nothing of zcsi, by ssh, "
-	 "with the keys and known_hosts of who runs zcsi-node. Its volumes are used by NFS alone. "
+	 "with the keys and known_hosts of the user of zcsi-node. Its volumes are used by NFS alone. "
 	 "Without it, here.",
 	 .ret_text = &given.zfs_over_ssh},
 	{"rescan", "ZCSI_RESCAN", "SECONDS", "30",
 	 "How often to look for what others changed in the pool; after a look, it rests ten times "
-	 "as long as that took at least. Where OpenZFS tells of changes it looks every tenth time "
-	 "only.",
+	 "as long as that took at least. Where 'zpool events' reports changes it looks every tenth "
+	 "time only.",
 	 .ret_text = &given.rescan},
 	{"zfs-timeout", "ZCSI_ZFS_TIMEOUT", "SECONDS", "120",
-	 "How long a zfs may take before the call that it is for fails. It is not killed, for ZFS "
-	 "may yet do what it was asked for, and until it has ended all calls for the pool are "
+	 "How long a zfs may take before the call that it is for fails. It is not killed, because "
+	 "ZFS may still do what it asked for, and until it has ended all calls for the pool are "
 	 "UNAVAILABLE.",
 	 .ret_text = &given.zfs_timeout},
 	{"trash-ttl", "ZCSI_TRASH_TTL", "SECONDS", "0",
@@ -101,7 +101,7 @@ static const struct option_row options[] = {
 	 "over, the oldest first, until so much is free. 0 never does.",
 	 .ret_text = &given.trash_free},
 	{"max-volumes", "ZCSI_MAX_VOLUMES", "N", "0",
-	 "How many volumes may be published to one node at a time; 0 is no limit.",
+	 "How many volumes may be attached to one node at a time; 0 is no limit.",
 	 .ret_text = &given.max_volumes},
 	{"overcommit", "ZCSI_OVERCOMMIT", "RATIO", "0",
 	 "The sizes of all volumes here may be so many times the size of the pool together, like "
@@ -116,8 +116,8 @@ static const struct option_row options[] = {
 	 "data_dir, as CSI_ENDPOINT shows it.",
 	 .ret_text = &given.nomad_data_dir},
 	{"cache", "ZCSI_CACHE", "DIR", "/var/cache/zcsi",
-	 "Where to keep which names other hosts have, for controllers. It may be lost. Empty keeps "
-	 "none.",
+	 "The folder for the names that other hosts have, kept for controllers. It may be lost. "
+	 "Empty keeps none.",
 	 .ret_text = &given.cache},
 	{"log-level", "ZCSI_LOG_LEVEL", "LEVEL", "info", "debug, info, warn or error.",
 	 .ret_text = &given.log_level},
