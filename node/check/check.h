@@ -29,7 +29,7 @@ struct check_row {
 
 struct check {
 	const struct settings *settings;
-	struct arena *arena; /* of the rows, and of what they point to */
+	struct arena *arena; /* for the rows, and all that they point to */
 	struct check_row *rows, **end;
 	FILE *out; /* each row is printed here at once; NULL: no row is printed */
 };

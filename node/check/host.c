@@ -28,7 +28,7 @@ static struct {
 
 /* A look at ZFS for one call. */
 struct look {
-	struct settings settings; /* its texts live as long as the process */
+	struct settings settings; /* texts in it live as long as the process */
 	int64_t asked;            /* when the call began, a now_us() value */
 	struct arena arena;
 	struct check check;

@@ -17,9 +17,9 @@
 /* The sums for each limit. */
 struct tally {
 	const struct size_limits *limits;
-	const struct pledge *pledge; /* of the call that asks; NULL: none does */
-	int64_t *own;                /* what the volume of the call promises before the call */
-	int64_t *others;             /* what all others promise, with their pledges */
+	const struct pledge *pledge; /* the pledge of the call that asks; NULL: none does */
+	int64_t *own;                /* the promise of the volume before the call */
+	int64_t *others;             /* the promises of all others, with their pledges */
 };
 
 int64_t size_limits_promise(const struct dataset *dataset)
