@@ -186,7 +186,7 @@ static void evicted_promises_count_as_forgotten(void **state)
 		take_for(id, first + i, 11);
 	}
 	assert_int_equal(before.forgot, first + 3);
-	assert_int_equal(claims.list[0].creations, 1); /* its claim is not evicted */
+	assert_int_equal(claims.list[0].creations, 1); /* the claim is not evicted */
 	claims_end(&claims, "creating");
 	assert_int_equal(claims.list[0].creations, 0);
 }
