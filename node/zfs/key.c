@@ -160,6 +160,6 @@ int key_unload(const struct key *key, struct error *err)
 		return 0;
 	if (!strstr(err->text, "is busy"))
 		return -1;
-	log_debug("key stays loaded because it is in use", log_str("dataset", key->root));
+	log_debug("key is in use, keeping it loaded", log_str("dataset", key->root));
 	return 0;
 }

@@ -71,7 +71,7 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("cannot store a promise, creating volumes needs free space in " RUN_FOLDER,
+	log_error("cannot store a promise: no volume can be created until " RUN_FOLDER " has space",
 		  log_str("error", err.text));
 	return -1;
 }

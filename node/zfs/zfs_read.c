@@ -55,7 +55,7 @@ static int check(const char *parent, const struct listing *listing, bool accepte
 		return zfs_fail_damaged(parent, err);
 	if (listing->n_damaged) {
 		zfs_fail_damaged(listing->damaged[0], &damage);
-		log_warn("datasets are left out because of a property's value",
+		log_warn("datasets with damaged properties are ignored",
 			 log_int("datasets", (long long)listing->n_damaged),
 			 log_str("first", damage.text));
 	}
