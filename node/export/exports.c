@@ -22,7 +22,7 @@
 #include "node/zfs/ssh.h"
 
 #define PAGE 1000
-#define KEY  "exports" /* of catalog_lock_key: one change runs at a time */
+#define KEY  "exports" /* for catalog_lock_key: one change runs at a time */
 
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* held in exports_look */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;   /* protects refusal */
@@ -138,7 +138,7 @@ int exports_each(struct arena *arena, const struct node *node,
 
 void exports_warn(const char *dataset, const struct error *err)
 {
-	log_warn("an export is not as recorded", log_str("dataset", dataset),
+	log_warn("export differs from its record", log_str("dataset", dataset),
 		 log_str("error", err->text));
 }
 
