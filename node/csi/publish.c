@@ -46,8 +46,8 @@ static const struct mount *find_staging(struct rpc_call *call, const struct moun
 		return top;
 	if (node_find(call, id, &dataset, err) == 0)
 		fail(err, ERR_FAILED_PRECONDITION,
-		     "it is not mounted at its staging_target_path; restart the job, or call "
-		     "NodeStageVolume first");
+		     "it is not mounted at its staging_target_path; restart the job that "
+		     "uses it");
 	return NULL;
 }
 

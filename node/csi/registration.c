@@ -31,7 +31,7 @@ int notify_registration_status(struct rpc_call *call, const RegistrationStatus *
 	if (req->plugin_registered)
 		log_info("kubelet has registered this node", log_str("socket", call->app));
 	else
-		log_error("kubelet does not register this node, and tries again",
+		log_error("cannot register with kubelet, which retries",
 			  log_str("socket", call->app), log_str("error", req->error));
 	return 0;
 }
