@@ -118,7 +118,7 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 		    server_listen(server, endpoints->values[i], endpoint.is_unix ? local : offer,
 				  err) < 0)
 			return -1;
-		log_info("listening", log_str("endpoint", endpoints->values[i]));
+		log_info("daemon is listening", log_str("endpoint", endpoints->values[i]));
 	}
 	return 0;
 }
@@ -137,7 +137,7 @@ static int listen_for_kubelet(struct server *server, const struct settings *sett
 		return 0;
 	if (server_listen(server, settings->registration, &offer, err) < 0)
 		return -1;
-	log_info("listening for kubelet", log_str("endpoint", settings->registration));
+	log_info("daemon is listening for kubelet", log_str("endpoint", settings->registration));
 	return 0;
 }
 
