@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of what --check says of versions of OpenZFS. */
+/* Tests of the bugs that --check reports of versions of OpenZFS. */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/mem.h"
 #include "node/check/check.h"
 
-static void bugs_that_copies_meet_are_told(void **state)
+static void bugs_that_copies_meet_are_reported(void **state)
 {
 	static const struct {
 		const char *version;
@@ -30,7 +30,7 @@ static void bugs_that_copies_meet_are_told(void **state)
 	}
 }
 
-static void bugs_of_sends_and_of_files_are_told(void **state)
+static void bugs_of_sends_and_of_files_are_reported(void **state)
 {
 	static const struct {
 		const char *version;
@@ -83,8 +83,8 @@ static void other_texts_have_no_bugs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bugs_that_copies_meet_are_told),
-		cmocka_unit_test(bugs_of_sends_and_of_files_are_told),
+		cmocka_unit_test(bugs_that_copies_meet_are_reported),
+		cmocka_unit_test(bugs_of_sends_and_of_files_are_reported),
 		cmocka_unit_test(other_texts_have_no_bugs),
 	};
 

@@ -154,7 +154,7 @@ static void the_answer_has_what_the_report_has(void **state)
 	arena_fini(&call.arena);
 }
 
-static void a_node_without_a_pool_is_not_asked_for_one(void **state)
+static void without_a_dataset_no_pool_is_checked(void **state)
 {
 	CheckHostResponse *response;
 	struct rpc_call call;
@@ -198,7 +198,7 @@ static void a_later_call_looks_again(void **state)
 	assert_string_equal(remedy, "look 2 says so");
 }
 
-static void a_look_that_hangs_holds_no_answer_up(void **state)
+static void a_look_that_hangs_delays_no_answer(void **state)
 {
 	CheckHostResponse *response;
 	struct rpc_call call;
@@ -230,10 +230,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_thing_has_a_line),
 		TEST(the_answer_has_what_the_report_has),
-		TEST(a_node_without_a_pool_is_not_asked_for_one),
+		TEST(without_a_dataset_no_pool_is_checked),
 		TEST(calls_at_the_same_time_share_a_look),
 		TEST(a_later_call_looks_again),
-		TEST(a_look_that_hangs_holds_no_answer_up),
+		TEST(a_look_that_hangs_delays_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

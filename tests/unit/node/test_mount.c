@@ -73,7 +73,7 @@ static void mountinfo_is_parsed(void **state)
 
 /* mountinfo has a staging and a target of t/a, the target covered by another mount; a second
  * staging of t/a without a target; and a mount of t/b. */
-static void finds_the_mounts_of_a_dataset(void **state)
+static void the_mounts_of_a_dataset_are_found(void **state)
 {
 	char text[] = "11 1 0:40 / /s1 rw,relatime shared:7 - zfs t/a rw\n"
 		      "12 1 0:40 / /t1 rw,relatime shared:9 master:7 - zfs t/a rw\n"
@@ -99,7 +99,7 @@ static void finds_the_mounts_of_a_dataset(void **state)
 
 /* A block volume is staged as a tmpfs with a device node, and published as a bind mount of that
  * node. */
-static void finds_the_mounts_of_a_zvol(void **state)
+static void the_mounts_of_a_zvol_are_found(void **state)
 {
 	char text[] = "11 1 0:40 / /s rw shared:1 - tmpfs /dev/zvol/t/p/a rw\n"
 		      "12 1 0:40 /device /t rw master:1 - tmpfs /dev/zvol/t/p/a rw\n"
@@ -132,7 +132,7 @@ static void finds_the_mounts_of_a_zvol(void **state)
 
 /* An export of zcsi is recognised by the last component of its path; a foreign export only by the
  * path at which it is mounted. */
-static void finds_the_mounts_of_a_share(void **state)
+static void the_mounts_of_a_share_are_found(void **state)
 {
 	char text[] = "11 1 0:40 / /home rw - nfs4 nas:/home rw\n"
 		      "12 1 0:41 / /s rw shared:1 - nfs4 10.0.0.1:/run/zcsi-nfs/tank/zcsi/a rw\n"
@@ -410,9 +410,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mountinfo_is_parsed),
-		cmocka_unit_test(finds_the_mounts_of_a_dataset),
-		cmocka_unit_test(finds_the_mounts_of_a_zvol),
-		cmocka_unit_test(finds_the_mounts_of_a_share),
+		cmocka_unit_test(the_mounts_of_a_dataset_are_found),
+		cmocka_unit_test(the_mounts_of_a_zvol_are_found),
+		cmocka_unit_test(the_mounts_of_a_share_are_found),
 		cmocka_unit_test(the_top_mount_is_found_by_its_parents),
 		cmocka_unit_test(known_flags_are_applied_and_others_refused),
 		cmocka_unit_test(paths_with_odd_components_are_refused),

@@ -18,7 +18,7 @@
 
 static char directory[] = "/tmp/zcsi-permissions-XXXXXX";
 
-static void texts_are_parsed(void **state)
+static void permissions_are_parsed(void **state)
 {
 	static const struct {
 		const char *root, *group;
@@ -43,7 +43,7 @@ static void texts_are_parsed(void **state)
 	}
 }
 
-static void damaged_texts_are_quoted(void **state)
+static void damaged_permissions_are_quoted(void **state)
 {
 	static const char *const roots[] = {"1000",         ":",
 					    "1:2:3:4",      "a::",
@@ -110,7 +110,7 @@ static void only_a_new_directory_gets_owner_and_mode(void **state)
 	check_apply((struct root){0, 0, 0755}, "", "", (struct root){0, 0, 0755});
 }
 
-static void a_directory_of_its_maker_counts_as_new(void **state)
+static void a_directory_of_the_maker_counts_as_new(void **state)
 {
 	(void)state;
 	need_root();
@@ -153,10 +153,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_parsed),
-		cmocka_unit_test(damaged_texts_are_quoted),
+		cmocka_unit_test(permissions_are_parsed),
+		cmocka_unit_test(damaged_permissions_are_quoted),
 		cmocka_unit_test(only_a_new_directory_gets_owner_and_mode),
-		cmocka_unit_test(a_directory_of_its_maker_counts_as_new),
+		cmocka_unit_test(a_directory_of_the_maker_counts_as_new),
 		cmocka_unit_test(the_mount_group_applies_to_any_directory),
 	};
 

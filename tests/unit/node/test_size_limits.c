@@ -111,7 +111,7 @@ static struct size_limit_state state_of(const char *prefix)
 	abort();
 }
 
-static void values(void **state)
+static void wrong_values_are_refused(void **state)
 {
 	static const char *const ratios[] = {"",       "-1",  "x",  "1.", "1.2345", ".5",
 					     "1000.1", "1e3", " 1", "1 ", "1001",   "0x1"};
@@ -176,7 +176,7 @@ static void a_prefix_promises_no_more_than_its_limit(void **state)
 	assert_int_equal(state_of("prod-").promised, 2048);
 }
 
-static void growth_is_what_counts(void **state)
+static void only_growth_counts(void **state)
 {
 	(void)state;
 	limit("1", "a=700");
@@ -220,7 +220,7 @@ static void a_pool_of_unknown_size_is_unavailable(void **state)
 	assert_string_equal(states[0].option, "--limit a=700");
 }
 
-static void before_the_volumes_are_known_nothing_is_made(void **state)
+static void no_volume_is_made_before_the_first_reading(void **state)
 {
 	struct pledge pledge = {.id = "a", .size = 1};
 	struct rpc_call call;
@@ -445,13 +445,13 @@ static void random_calls_are_counted_as_a_model_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(values),
+		TEST(wrong_values_are_refused),
 		TEST(a_pool_promises_no_more_than_its_share),
 		TEST(a_prefix_promises_no_more_than_its_limit),
-		TEST(growth_is_what_counts),
+		TEST(only_growth_counts),
 		TEST(a_smaller_limit_refuses_growth_alone),
 		TEST(a_pool_of_unknown_size_is_unavailable),
-		TEST(before_the_volumes_are_known_nothing_is_made),
+		TEST(no_volume_is_made_before_the_first_reading),
 		TEST(sums_do_not_overflow),
 		TEST(a_call_that_runs_counts_once),
 		TEST(a_rename_that_runs_counts_for_both_names),

@@ -105,7 +105,7 @@ static struct dataset *read_back(const char *id)
 
 /* The text that a killed zfs printed before is about one name; names that it did not reach are
  * unknown. So the code is UNAVAILABLE, not NOT_FOUND. */
-static void a_killed_zfs_says_nothing_about_the_pool(void **state)
+static void a_killed_zfs_is_unavailable_and_not_missing(void **state)
 {
 	const char *const argv[] = {
 		"sh", "-c", "echo \"cannot open 'p/a': dataset does not exist\" >&2; kill -9 $$",
@@ -131,7 +131,7 @@ static void an_exit_status_is_no_signal(void **state)
 	assert_int_equal(err.code, ERR_UNAUTHENTICATED);
 }
 
-static void create_set_list_destroy(void **state)
+static void a_dataset_is_created_listed_and_destroyed(void **state)
 {
 	const struct zfs_properties changes = {
 		.rows = {{"refquota", "16777216"}, {"zcsi:published", "-"}}, .n = 2};
@@ -287,9 +287,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(error_texts_become_codes),
 		cmocka_unit_test(the_error_line_is_quoted),
-		cmocka_unit_test(a_killed_zfs_says_nothing_about_the_pool),
+		cmocka_unit_test(a_killed_zfs_is_unavailable_and_not_missing),
 		cmocka_unit_test(an_exit_status_is_no_signal),
-		cmocka_unit_test(create_set_list_destroy),
+		cmocka_unit_test(a_dataset_is_created_listed_and_destroyed),
 		cmocka_unit_test(a_dataset_with_snapshots_is_not_destroyed),
 		cmocka_unit_test(a_destroyed_snapshot_goes_with_its_last_clone),
 		cmocka_unit_test(missing_names_are_left_out),

@@ -41,7 +41,7 @@ static const struct {
 	{"nobody", "refquota", true}, {"everyone", "mount", false},
 };
 
-static void test_only_permissions_on_descendants_count(void **state)
+static void only_permissions_on_descendants_count(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -53,7 +53,7 @@ static void test_only_permissions_on_descendants_count(void **state)
 	}
 }
 
-static void test_a_truncated_list_allows_nothing(void **state)
+static void a_truncated_list_allows_nothing(void **state)
 {
 	const struct grantee who = {"here", NULL, 0};
 	char start[sizeof(text)];
@@ -70,8 +70,8 @@ static void test_a_truncated_list_allows_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_permissions_on_descendants_count),
-		cmocka_unit_test(test_a_truncated_list_allows_nothing),
+		cmocka_unit_test(only_permissions_on_descendants_count),
+		cmocka_unit_test(a_truncated_list_allows_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
