@@ -141,10 +141,9 @@ static uint64_t reported(uint64_t node)
 {
 	uint64_t found = 0;
 
-	for (size_t i = 0; i < CLAIMS_TARGETS; i++) {
+	for (size_t i = 0; i < CLAIMS_TARGETS; i++)
 		if (before.list[i].claim && before.list[i].node == node)
 			found = before.list[i].claim;
-	}
 	return found;
 }
 
