@@ -52,7 +52,7 @@ static int read_table(struct arena *arena, const char *path, struct export_table
 	return 0;
 }
 
-int exportfs_told(struct arena *arena, struct export_table *ret, struct error *err)
+int exportfs_active(struct arena *arena, struct export_table *ret, struct error *err)
 {
 	return read_table(arena, ETAB, ret, err);
 }
@@ -79,7 +79,7 @@ static int give(struct arena *arena, const struct export_row *row, struct error 
 
 	struct export_table active;
 
-	if (run(argv, err) < 0 || exportfs_told(arena, &active, err) < 0)
+	if (run(argv, err) < 0 || exportfs_active(arena, &active, err) < 0)
 		return -1;
 	if (export_table_has(&active, row))
 		return 0;
@@ -101,7 +101,7 @@ static int activate(struct arena *arena, const char *path, const struct export_t
 {
 	struct export_table all;
 
-	if (exportfs_told(arena, &all, err) < 0)
+	if (exportfs_active(arena, &all, err) < 0)
 		return -1;
 	struct export_table active = export_table_of(arena, &all, path, false);
 	for (size_t i = 0; i < active.n; i++)

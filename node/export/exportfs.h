@@ -16,7 +16,7 @@ bool exportfs_serves(void);
  * Read the active exports, from /var/lib/nfs/etab, those of other tools included. Returns 0, or -1
  * with *err; a file that does not exist is an empty table.
  */
-int exportfs_told(struct arena *arena, struct export_table *ret, struct error *err);
+int exportfs_active(struct arena *arena, struct export_table *ret, struct error *err);
 /* Read the exports below the parent that are in the file for the next start of the server. */
 int exportfs_recorded(struct arena *arena, const char *parent, struct export_table *ret,
 		      struct error *err);

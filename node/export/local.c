@@ -178,7 +178,7 @@ static void heal_strays(const struct healing *healing)
 	struct mount_table mounts;
 	struct error err;
 
-	if (exportfs_told(healing->arena, &tables[0], &err) < 0 ||
+	if (exportfs_active(healing->arena, &tables[0], &err) < 0 ||
 	    exportfs_recorded(healing->arena, parent, &tables[1], &err) < 0) {
 		exports_warn(parent, &err);
 		return;
