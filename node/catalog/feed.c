@@ -109,7 +109,7 @@ static bool rest(const struct feed *feed, int64_t ms)
 
 static int64_t pause_after(const struct feed *feed, int64_t pause)
 {
-	if (!zfs_tells_events())
+	if (!zfs_reports_events())
 		return LOOK_MS;
 	if (now_ms() - feed->began > RETRY_MAX_MS)
 		return RETRY_MS;
@@ -122,7 +122,7 @@ static void *run(void *arg)
 	int64_t pause = RETRY_MS / 2;
 
 	do {
-		if (!feed->runs && zfs_tells_events())
+		if (!feed->runs && zfs_reports_events())
 			begin(feed);
 		if (feed->runs && !follow(feed))
 			break;
@@ -145,7 +145,7 @@ struct feed *feed_start(struct catalog *catalog, struct error *err)
 
 	feed->catalog = catalog;
 	feed->stop = eventfd(0, EFD_CLOEXEC);
-	if (feed->stop >= 0 && zfs_tells_events()) {
+	if (feed->stop >= 0 && zfs_reports_events()) {
 		begin(feed);
 		feed->events.since = wall_ms() - TICK_MS;
 	}

@@ -22,7 +22,7 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 
-bool zfs_tells_events(void)
+bool zfs_reports_events(void)
 {
 	return zfs_is_the_kernels() && argv_is_plain();
 }

@@ -73,7 +73,7 @@ int zfs_destroy_origin(const char *name, struct error *err);
 /* Returns -1 with ERR_FAILED_PRECONDITION if zvols have no devices here, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
 /* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */
-bool zfs_tells_events(void);
+bool zfs_reports_events(void);
 /* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
