@@ -56,8 +56,11 @@ static const struct {
 	{"", "check that its sshd runs and that this host can reach it"},
 };
 
+/* Held while ssh runs, and locked before `mutex`, which is never held for long. */
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static bool unsettled = true; /* an earlier command may still be running */
+static unsigned unknowns;     /* the number of unobserved commands so far */
 static char unknown_text[64]; /* the error text for the last unobserved command; or "" */
 static bool kernels;          /* the server's kernel has ZFS */
 static uid_t uid;             /* the uid of the user on the server */
@@ -141,6 +144,7 @@ const char *const *ssh_argv(struct arena *arena, const char *const *argv)
 static void parse_facts(const char *text)
 {
 	const char *line = strstr(text, "\nUid:\t");
+	scoped_lock(&mutex);
 
 	kernels = strstr(text, "nodev\tzfs\n");
 	uid = line ? (uid_t)atol(line + strlen("\nUid:\t")) : 0;
@@ -159,7 +163,7 @@ static int fail_lost(const char *output, struct error *err)
 		    (int)strcspn(line, "\r"), line, sayings[row].advice);
 }
 
-/* Get the exclusive flock on the server and read the facts about it. The caller holds the mutex. */
+/* Get the exclusive flock on the server and read the facts about it. */
 static int check_server(struct arena *arena, int stop, struct error *err)
 {
 	static const char *const cat[] = {"cat", "/proc/filesystems", "/proc/self/status", NULL};
@@ -180,52 +184,76 @@ static int check_server(struct arena *arena, int stop, struct error *err)
 			      "a zfs on the server '%s' has not ended and may still take effect; "
 			      "check 'zpool status' there",
 			      server);
-	unsettled = failed;
 	if (!failed)
 		parse_facts(result.out);
 	exec_result_fini(&result);
 	return failed;
 }
 
-/*
- * Lock the mutex, or fail after SETTLE_MS: without that, callers would wait for each other while
- * the server does not answer. Once it has answered, none of them holds the mutex for long.
- */
+/* Lock `settling`, or fail after SETTLE_MS, so that callers do not wait for each other for longer. */
 static int lock_within(struct error *err)
 {
 	struct timespec deadline;
 
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += SETTLE_MS / 1000;
-	if (!pthread_mutex_timedlock(&mutex, &deadline))
+	if (!pthread_mutex_timedlock(&settling, &deadline))
 		return 0;
 	return fail(err, ERR_UNAVAILABLE, "the server '%s' has not answered for %d s; try again",
 		    server, SETTLE_MS / 1000);
 }
 
+/* Returns true if no earlier command may run any more; *ret_unknowns is for end_settling. */
+static bool is_settled(unsigned *ret_unknowns)
+{
+	scoped_lock(&mutex);
+
+	*ret_unknowns = unknowns;
+	return !unsettled;
+}
+
+/* A command that became unknown during the check may have started after it, so it stays so. */
+static void end_settling(unsigned before)
+{
+	scoped_lock(&mutex);
+
+	if (unknowns == before) {
+		unsettled = false;
+		*unknown_text = '\0';
+	}
+}
+
+/* Add the last unobserved command to the error. */
+static int fail_unsettled(struct error *err)
+{
+	scoped_lock(&mutex);
+
+	return *unknown_text ? fail_context(err, "%s", unknown_text) : -1;
+}
+
 int ssh_settle(int stop, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	unsigned before;
 
-	if (!server)
+	if (!server || is_settled(&before))
 		return 0;
 	if (lock_within(err) < 0)
 		return -1;
-	auto_unlock pthread_mutex_t *held = &mutex;
-	if (!unsettled)
+	auto_unlock pthread_mutex_t *held = &settling;
+	if (is_settled(&before))
 		return 0;
-	int failed = check_server(&arena, stop, err);
-	if (!failed)
-		*unknown_text = '\0';
-	else if (*unknown_text)
-		fail_context(err, "%s", unknown_text);
-	return failed;
+	if (check_server(&arena, stop, err) < 0)
+		return fail_unsettled(err);
+	end_settling(before);
+	return 0;
 }
 
 /* Record a command whose end was not observed. The caller holds the mutex. */
 static void set_unknown(const char *const *argv)
 {
 	unsettled = true;
+	unknowns++;
 	snprintf(unknown_text, sizeof(unknown_text), "the result of '%s %s' is not known", argv[0],
 		 argv[1]);
 }

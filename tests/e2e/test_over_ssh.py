@@ -3,7 +3,9 @@
 over ssh are tested in openzfs/test_over_ssh_nfs.py."""
 import contextlib
 import os
+import signal
 import subprocess
+from pathlib import Path
 
 import grpc
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from client import MIB, refused
 from daemon import BUILD, Daemon, wait_for
 from host import get, Volume
+from processes import children
 from sshd import Sshd
 from test_cli import zcsi
 from units import sandbox
@@ -135,6 +138,24 @@ def test_after_a_lost_connection_the_state_is_unknown(host, sshd, gate):
     wait_for(lambda: not host.agent.GetHost().problem, "it has ended")
     assert host.ids() == host.leaves() == ["data"]
     volume.create()
+
+
+def test_a_server_that_does_not_answer_delays_no_other_call(host, sshd, gate):
+    """After a lost connection, a command waits until ssh has asked the server what still runs.
+    Calls that need no zfs, and the loop, do not wait for that ssh."""
+    gate.hold(" create ")
+    call = OnServer(host, "data").start_create()
+    gate.arrived()
+    sshd.kill()
+    assert call.code() is CODE.UNAVAILABLE
+    sshd.start().process.send_signal(signal.SIGSTOP)
+    [ssh, *_] = wait_for(lambda: children(host.node_daemon.process.pid), "ssh waits for sshd")
+    assert host.agent.GetHost().node_id == host.node_id
+    host.node.Probe()
+    assert "ssh" in Path(f"/proc/{ssh}/cmdline").read_text()
+    sshd.process.send_signal(signal.SIGCONT)
+    gate.open()
+    wait_for(lambda: not host.agent.GetHost().problem, "the state is known again")
 
 
 def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
