@@ -16,26 +16,26 @@
 #include "controller/agent_methods.h"
 #include "controller/roster.h"
 
-struct twin {
+struct duplicate {
 	const struct answer *answer;
 	Dataset *dataset;
 	const char *node; /* the node id, as of the last roll call; "" before the first */
 };
 
-static struct twin twin_of(struct rpc_call *call, const struct answer *answer)
+static struct duplicate duplicate_of(struct rpc_call *call, const struct answer *answer)
 {
 	const GetDatasetResponse *response = answer->response;
 	struct roster *roster = agents_roster(call);
 	scoped_lock(&roster->lock);
 	const char *node = answer->agent->state.node_id;
 
-	return (struct twin){.answer = answer,
-			     .dataset = response->dataset,
-			     .node = arena_strdup(&call->arena, node ? node : "")};
+	return (struct duplicate){.answer = answer,
+				  .dataset = response->dataset,
+				  .node = arena_strdup(&call->arena, node ? node : "")};
 }
 
 /* Returns true if `one` is to be kept: the volume with data, else the older one. */
-static bool is_kept(const struct twin *one, const struct twin *other)
+static bool is_kept(const struct duplicate *one, const struct duplicate *other)
 {
 	if (one->dataset->maybe_blank != other->dataset->maybe_blank)
 		return other->dataset->maybe_blank;
@@ -44,45 +44,45 @@ static bool is_kept(const struct twin *one, const struct twin *other)
 	return strcmp(one->node, other->node) < 0;
 }
 
-static int ask(struct rpc_call *call, const struct twin *twin, const char *keeper,
+static int ask(struct rpc_call *call, const struct duplicate *duplicate, const char *keeper,
 	       struct error *err)
 {
 	SettleDatasetRequest *request = new_settle_dataset_request(&call->arena);
 	SettleDatasetResponse *response;
 
-	request->id = twin->dataset->id;
-	request->guid = twin->dataset->guid;
+	request->id = duplicate->dataset->id;
+	request->guid = duplicate->dataset->guid;
 	request->keeper = arena_strdup(&call->arena, keeper);
-	return agent_settle_dataset(call, twin->answer->agent, request, &response, err);
+	return agent_settle_dataset(call, duplicate->answer->agent, request, &response, err);
 }
 
 /*
- * Returns the twin that took the volume over from the other one, which its higher epoch shows; NULL
+ * Returns the one of both that took the volume over from the other, as its higher epoch shows; NULL
  * if neither did.
  */
-static const struct twin *heir_of(const struct twin twins[2])
+static const struct duplicate *heir_of(const struct duplicate both[2])
 {
-	const Dataset *one = twins[0].dataset, *other = twins[1].dataset;
+	const Dataset *one = both[0].dataset, *other = both[1].dataset;
 
 	if (!*one->lineage || strcmp(one->lineage, other->lineage) != 0 ||
 	    one->epoch == other->epoch)
 		return NULL;
-	return &twins[one->epoch < other->epoch];
+	return &both[one->epoch < other->epoch];
 }
 
 const struct answer *duplicate_settle(struct rpc_call *call, const struct answer *one,
 				      const struct answer *other)
 {
-	const struct twin twins[] = {twin_of(call, one), twin_of(call, other)};
+	const struct duplicate both[] = {duplicate_of(call, one), duplicate_of(call, other)};
 	struct error err;
 
-	if (!twins[0].dataset || !twins[1].dataset || !*twins[0].node || !*twins[1].node)
+	if (!both[0].dataset || !both[1].dataset || !*both[0].node || !*both[1].node)
 		return NULL;
-	const struct twin *heir = heir_of(twins);
+	const struct duplicate *heir = heir_of(both);
 	if (heir)
 		return heir->answer;
-	const struct twin *keeper = is_kept(&twins[0], &twins[1]) ? &twins[0] : &twins[1];
-	const struct twin *loser = &twins[keeper == &twins[0]];
+	const struct duplicate *keeper = is_kept(&both[0], &both[1]) ? &both[0] : &both[1];
+	const struct duplicate *loser = &both[keeper == &both[0]];
 	if (!loser->dataset->maybe_blank)
 		return NULL;
 	if (ask(call, keeper, "", &err) < 0 || ask(call, loser, keeper->node, &err) < 0) {

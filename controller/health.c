@@ -63,8 +63,8 @@ int controller_list_volume_health(struct rpc_call *call,
 	for (size_t i = 0; i < page.n; i++) {
 		const struct listed *listed = &page.list[i];
 		const struct conditions conditions = volume_conditions(
-			&call->arena,
-			&(struct volume_facts){listed->entry, listed->host, listed->twin, said});
+			&call->arena, &(struct volume_facts){listed->entry, listed->host,
+							     listed->other_host, said});
 		if (conditions.n)
 			rsp->entries[rsp->n_entries++] =
 				health_of(&call->arena, listed->id, &conditions);

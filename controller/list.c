@@ -104,7 +104,7 @@ static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct
 	entry->status->n_published_node_ids = dataset->n_published;
 	entry->status->published_node_ids = volume_published_nodes(arena, dataset);
 	entry->status->volume_condition = volume_condition_message(
-		arena, &(struct volume_facts){dataset, listed->host, listed->twin, said});
+		arena, &(struct volume_facts){dataset, listed->host, listed->other_host, said});
 	return entry;
 }
 

@@ -135,7 +135,7 @@ static bool is_former(const struct merge *merge, const void *entry)
 
 /*
  * *ret is the entry with the lowest id. If another host has the same id, and its entry is not a
- * former one (merge.h), ret->twin is that host. Returns false at the end of all lists.
+ * former one (merge.h), ret->other_host is that host. Returns false at the end of all lists.
  */
 static bool lowest(const struct merge *merge, struct listed *ret)
 {
@@ -148,7 +148,7 @@ static bool lowest(const struct merge *merge, struct listed *ret)
 		if (order == 0 && is_former(merge, source->entry))
 			continue;
 		if (order == 0 && !is_former(merge, ret->entry))
-			ret->twin = source->host;
+			ret->other_host = source->host;
 		else
 			*ret = (struct listed){
 				.id = source->id, .entry = source->entry, .host = source->host};

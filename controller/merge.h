@@ -38,7 +38,7 @@ struct listed {
 	const char *id;
 	const void *entry;
 	const struct host *host;
-	const struct host *twin; /* another host that has the same id, or NULL */
+	const struct host *other_host; /* another host that has the same id, or NULL */
 };
 
 struct page {

@@ -189,8 +189,8 @@ static int by_pool(const void *a, const void *b)
 	return strcmp(left->says->dataset, right->says->dataset);
 }
 
-static void mark_twins(struct answered *list, size_t n, int (*compare)(const void *, const void *),
-		       const char *what)
+static void mark_duplicates(struct answered *list, size_t n,
+			    int (*compare)(const void *, const void *), const char *what)
 {
 	struct error err;
 
@@ -214,8 +214,8 @@ static void judge(struct answered *list, size_t n)
 		if (!is_same(&list[i].agent->state, list[i].says))
 			fail_changed(list[i].agent, list[i].says, &list[i].error);
 	}
-	mark_twins(list, n, by_node, "are the same node");
-	mark_twins(list, n, by_pool, "hold the same dataset");
+	mark_duplicates(list, n, by_node, "are the same node");
+	mark_duplicates(list, n, by_pool, "hold the same dataset");
 	for (size_t i = 0; i < n; i++)
 		refuse(list[i].agent, list[i].error.code == ERR_OK ? NULL : list[i].error.text);
 }

@@ -153,13 +153,13 @@ static struct condition own_condition(struct arena *arena, const struct volume_f
 {
 	const GetHostResponse *host = facts->host->says;
 
-	if (facts->twin)
+	if (facts->other_host)
 		return (struct condition){
 			VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "ExistsTwice",
 			arena_printf(arena,
 				     "it exists twice, on nodes '%s' and '%s': calls for it fail "
 				     "until one of the two is renamed ('zfs rename') or destroyed",
-				     host->node_id, facts->twin->says->node_id)};
+				     host->node_id, facts->other_host->says->node_id)};
 	if (*host->problem)
 		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
 					  arena_strdup(arena, host->problem)};

@@ -33,11 +33,11 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 /* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
 
-/* A volume, and what is known of it and of all hosts. */
+/* A volume, its host and the answers of all hosts. */
 struct volume_facts {
 	const Dataset *dataset;
-	const struct host *host; /* the host that has the volume */
-	const struct host *twin; /* another host that has a volume with the same id, or NULL */
+	const struct host *host;       /* the host that has the volume */
+	const struct host *other_host; /* another one with a volume of this id, or NULL */
 	struct said said;
 };
 
