@@ -28,9 +28,9 @@ struct agent_state {
 	/* The hosts that the agent keeps (roll_hosts.h), by their digest. */
 	uint64_t known_hosts; /* the digest that the agent reported last */
 	uint64_t read;        /* the agent's digest when the roster last read its hosts; 0: never */
-	uint64_t told;        /* the roster's digest when its hosts were last sent to the agent */
+	uint64_t sent;        /* the roster's digest when its hosts were last sent to the agent */
 	uint64_t synced;      /* the agent has the roster's hosts up to this host_row.order */
-	bool heard;           /* the roster has the hosts that the agent kept at its first answer */
+	bool hosts_read;      /* the roster has the hosts that the agent kept at its first answer */
 };
 
 #endif

@@ -194,7 +194,7 @@ static bool is_complete(struct roster *roster)
 
 	for (size_t i = 0; i < roster->named->n; i++) {
 		const struct agent_state *state = &roster->named->list[i]->state;
-		if (!state->up || !state->heard)
+		if (!state->up || !state->hosts_read)
 			return false;
 	}
 	for (const struct absent *host = roster->absent; host; host = host->next) {
@@ -226,11 +226,11 @@ static int64_t call_roll(struct agent_watcher *watch, bool renewed)
 	int64_t pause = watch->options.every_ms;
 
 	bool changed = rollcall(watch->roster, watch->options.lost_after_ms);
-	roll_hosts_learn(watch->roster);
+	roll_hosts_read(watch->roster);
 	if (changed || renewed)
 		roster_open(watch->roster);
 	roster_forget(watch->roster, watch->options.forget_after_ms);
-	roll_hosts_tell(watch->roster);
+	roll_hosts_send(watch->roster);
 	on_loop(watch, reap_on_loop);
 	if (pause > DOWN_MS && !is_complete(watch->roster))
 		pause = DOWN_MS;

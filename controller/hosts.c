@@ -45,7 +45,7 @@ static int fail_silent(struct rpc_call *call, const struct answer *answer, const
 	return fail(err, ERR_UNAVAILABLE,
 		    "agent '%s' did not report %s: %s; %stry again when it is up%s", endpoint, what,
 		    answer->error.text,
-		    roster_silence(agents_roster(call), answer->agent, &call->arena), remedy);
+		    roster_node_text(agents_roster(call), answer->agent, &call->arena), remedy);
 }
 
 /*
@@ -101,7 +101,7 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 	for (size_t i = 0; i < answers->n; i++) {
 		const struct answer *answer = &answers->list[i];
 		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer)) {
-			if (roster_check_heard(roster, answer->agent, search->what, err) < 0)
+			if (roster_check_hosts(roster, answer->agent, search->what, err) < 0)
 				return -1;
 			continue;
 		}

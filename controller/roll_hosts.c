@@ -47,7 +47,7 @@ static void mark_read(struct agent_set *set, const struct agent *agent)
 		if (!state->up || state->known_hosts != digest)
 			continue;
 		state->read = digest;
-		state->heard = true;
+		state->hosts_read = true;
 	}
 }
 
@@ -89,13 +89,13 @@ static void choose_unread(struct round *round)
 		if (!state->up)
 			continue;
 		if (!digest || digest == round->roster->hosts.digest || digest == state->read)
-			state->heard = true;
+			state->hosts_read = true;
 		else if (!is_chosen(round, digest))
 			round->list[round->n++] = round->set->list[i];
 	}
 }
 
-static void learn_hosts(struct roster *roster, struct agent_set *set)
+static void read_hosts(struct roster *roster, struct agent_set *set)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct round round = round_begin(roster, set, &arena);
@@ -107,38 +107,38 @@ static void learn_hosts(struct roster *roster, struct agent_set *set)
 	round_ask(&round);
 }
 
-void roll_hosts_learn(struct roster *roster)
+void roll_hosts_read(struct roster *roster)
 {
 	struct agent_set *set = roster_take(roster);
 
-	learn_hosts(roster, set);
+	read_hosts(roster, set);
 	roster_settle(roster);
-	roll_kept_learn(roster, set);
+	roll_kept_read(roster, set);
 	roster_put(roster, set);
 }
 
 /* The state of the list of hosts that is sent to some agents. */
-struct telling {
+struct sent {
 	uint64_t digest, order; /* of roster->hosts when they were sent */
 };
 
-static void note_told(struct round *round, struct agent *agent, const void *answer,
+static void note_sent(struct round *round, struct agent *agent, const void *answer,
 		      const struct error *err)
 {
 	const KeepHostsResponse *says = answer;
-	const struct telling *telling = round->arg;
+	const struct sent *sent = round->arg;
 	struct agent_state *state = &agent->state;
 
 	(void)err;
 	if (!says)
 		return;
 	state->known_hosts = says->known_hosts;
-	if (says->known_hosts == telling->digest)
-		state->synced = telling->order;
+	if (says->known_hosts == sent->digest)
+		state->synced = sent->order;
 }
 
 /* Choose agents that lack the same hosts, and make their request. */
-static void choose_untold(struct round *round)
+static void choose_unsent(struct round *round)
 {
 	scoped_lock(&round->roster->lock);
 	const struct host_list *hosts = &round->roster->hosts;
@@ -150,13 +150,13 @@ static void choose_untold(struct round *round)
 		if (state->known_hosts == hosts->digest)
 			state->synced = hosts->order;
 		if (!state->up || state->known_hosts == hosts->digest ||
-		    state->told == hosts->digest || (round->n && state->synced != synced))
+		    state->sent == hosts->digest || (round->n && state->synced != synced))
 			continue;
 		synced = state->synced;
-		state->told = hosts->digest;
+		state->sent = hosts->digest;
 		round->list[round->n++] = round->set->list[i];
 	}
-	*(struct telling *)round->arg = (struct telling){hosts->digest, hosts->order};
+	*(struct sent *)round->arg = (struct sent){hosts->digest, hosts->order};
 	request->hosts = arena_alloc(round->arena, (hosts->n + 1) * sizeof(*request->hosts));
 	for (size_t i = 0; round->n && i < hosts->n; i++) {
 		if (hosts->rows[i].order > synced)
@@ -166,28 +166,28 @@ static void choose_untold(struct round *round)
 	round->request = &request->base;
 }
 
-static void tell_hosts(struct roster *roster, struct agent_set *set)
+static void send_hosts(struct roster *roster, struct agent_set *set)
 {
-	struct telling telling;
+	struct sent sent;
 
 	for (;;) {
 		auto_arena struct arena arena = {.cap = SIZE_MAX};
 		struct round round = round_begin(roster, set, &arena);
 		round.method = "KeepHosts";
-		round.use = note_told;
-		round.arg = &telling;
-		choose_untold(&round);
+		round.use = note_sent;
+		round.arg = &sent;
+		choose_unsent(&round);
 		if (!round.n)
 			return;
 		round_ask(&round);
 	}
 }
 
-void roll_hosts_tell(struct roster *roster)
+void roll_hosts_send(struct roster *roster)
 {
 	struct agent_set *set = roster_take(roster);
 
-	tell_hosts(roster, set);
-	roll_kept_give(roster, set);
+	send_hosts(roster, set);
+	roll_kept_send(roster, set);
 	roster_put(roster, set);
 }

@@ -14,8 +14,8 @@
  * Read from the agents the hosts that the roster lacks, and the names of hosts that are off the
  * list. Afterwards each host that is off the list has a record in roster->absent.
  */
-void roll_hosts_learn(struct roster *roster);
+void roll_hosts_read(struct roster *roster);
 /* Send the agents that are up the hosts that they lack, and the names that they are to keep. */
-void roll_hosts_tell(struct roster *roster);
+void roll_hosts_send(struct roster *roster);
 
 #endif

@@ -137,7 +137,7 @@ static size_t unasked(struct roster *roster, const struct agent_set *set, struct
 	return n;
 }
 
-void roll_kept_learn(struct roster *roster, struct agent_set *set)
+void roll_kept_read(struct roster *roster, struct agent_set *set)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct round round = round_begin(roster, set, &arena);
@@ -280,7 +280,7 @@ static size_t all_nodes(struct roster *roster, const struct agent_set *set, stru
 	return n;
 }
 
-void roll_kept_give(struct roster *roster, struct agent_set *set)
+void roll_kept_send(struct roster *roster, struct agent_set *set)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	const char **nodes;

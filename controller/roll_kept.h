@@ -7,8 +7,8 @@
 #include "controller/roster.h"
 
 /* Read the names of absent hosts from the agents of the set, after one of them came up. */
-void roll_kept_learn(struct roster *roster, struct agent_set *set);
+void roll_kept_read(struct roster *roster, struct agent_set *set);
 /* Give the names of each host to the agents of the set that keep them, if they have changed. */
-void roll_kept_give(struct roster *roster, struct agent_set *set);
+void roll_kept_send(struct roster *roster, struct agent_set *set);
 
 #endif

@@ -97,11 +97,11 @@ static void note_answer(struct roster *roster, struct agent *agent, const GetHos
 	if (says->pool_guid)
 		state->pool_guid = says->pool_guid;
 	if (state->known_hosts != says->known_hosts)
-		state->told = state->synced = 0;
+		state->sent = state->synced = 0;
 	state->known_hosts = says->known_hosts;
 }
 
-static void note_silence(struct agent *agent, const struct error *cause)
+static void note_down(struct agent *agent, const struct error *cause)
 {
 	struct agent_state *state = &agent->state;
 
@@ -282,7 +282,7 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 			note_answer(roster, list[i].agent, list[i].says,
 				    skew_of(list[i].says->time, before, after));
 		else
-			note_silence(list[i].agent, &list[i].error);
+			note_down(list[i].agent, &list[i].error);
 		list[i].agent->state.asked = true;
 		changed |= note_lost(roster, list[i].agent, lost_after);
 	}

@@ -102,20 +102,20 @@ int roster_check_absent_node(struct roster *roster, const char *node_id, struct 
 	return absent ? fail_absent(absent, "the volume cannot be used on node", err) : 0;
 }
 
-int roster_check_heard(struct roster *roster, const struct agent *agent, const char *what,
+int roster_check_hosts(struct roster *roster, const struct agent *agent, const char *what,
 		       struct error *err)
 {
 	scoped_lock(&roster->lock);
 	const struct agent_state *state = &agent->state;
 
-	if (!state->asked || (state->heard && (state->up || !roster->absent)))
+	if (!state->asked || (state->hosts_read && (state->up || !roster->absent)))
 		return 0;
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s may be on a host that agent '%s' knows, which has just come up: try again",
 		    what, client_endpoint(agent->client));
 }
 
-const char *roster_silence(struct roster *roster, const struct agent *agent, struct arena *arena)
+const char *roster_node_text(struct roster *roster, const struct agent *agent, struct arena *arena)
 {
 	scoped_lock(&roster->lock);
 	const struct agent_state *state = &agent->state;

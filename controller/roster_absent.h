@@ -31,7 +31,7 @@ int roster_check_absent_node(struct roster *roster, const char *node_id, struct 
  * ERR_UNAVAILABLE, with `what`, if it is not known yet which hosts and names this agent, which has
  * just answered, keeps (roll_hosts.h).
  */
-int roster_check_heard(struct roster *roster, const struct agent *agent, const char *what,
+int roster_check_hosts(struct roster *roster, const struct agent *agent, const char *what,
 		       struct error *err);
 
 /* Note that a host has left the list. With the roster's lock. */
@@ -48,6 +48,6 @@ void roster_forget(struct roster *roster, int64_t after_ms);
  * Returns "it is node 'n2', silent since 2026-11-28T10:27:43Z; " for the text of an error, in the
  * arena. What is not known of the agent is left out.
  */
-const char *roster_silence(struct roster *roster, const struct agent *agent, struct arena *arena);
+const char *roster_node_text(struct roster *roster, const struct agent *agent, struct arena *arena);
 
 #endif

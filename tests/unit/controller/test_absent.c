@@ -21,7 +21,7 @@ static void name_agents(size_t n)
 	for (size_t i = 0; i < n; i++)
 		endpoints[i] = scripted[i].endpoint;
 	assert_int_equal(roster_name(&roster, endpoints, n, &err), 0);
-	roll_hosts_learn(&roster);
+	roll_hosts_read(&roster);
 	roster_open(&roster);
 }
 

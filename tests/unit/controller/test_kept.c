@@ -28,9 +28,9 @@ static void name_agents(size_t n)
 static void call_roll(void)
 {
 	rollcall(&roster, 0);
-	roll_hosts_learn(&roster);
+	roll_hosts_read(&roster);
 	roster_open(&roster);
-	roll_hosts_tell(&roster);
+	roll_hosts_send(&roster);
 }
 
 /* Start a controller that knows the first n agents. */
@@ -182,7 +182,7 @@ static void a_keeper_that_comes_up_is_asked(void **state)
 	scripted[0].silent = ERR_OK;
 	rollcall(&roster, 0);
 	assert_int_equal(check("other", "may be on node 'c'"), -1);
-	roll_hosts_learn(&roster);
+	roll_hosts_read(&roster);
 	assert_int_equal(check("other", ""), 0);
 	assert_int_equal(check("v", "was on node 'c'"), -1);
 }
@@ -197,12 +197,12 @@ static void an_agent_is_heard_before_it_counts(void **state)
 	restart(2);
 	assert_null(roster.absent); /* agent a, which alone has the record of c, is silent */
 	const struct agent *a = roster.named->list[0], *b = roster.named->list[1];
-	assert_failed(roster_check_heard(&roster, a, "volume 'v'", &err), ERR_UNAVAILABLE,
+	assert_failed(roster_check_hosts(&roster, a, "volume 'v'", &err), ERR_UNAVAILABLE,
 		      "volume 'v' may be on a host that agent 'unix:///a' knows");
-	assert_int_equal(roster_check_heard(&roster, b, "volume 'v'", &err), 0);
+	assert_int_equal(roster_check_hosts(&roster, b, "volume 'v'", &err), 0);
 	scripted[0].silent = ERR_OK;
 	call_roll();
-	assert_int_equal(roster_check_heard(&roster, a, "volume 'v'", &err), 0);
+	assert_int_equal(roster_check_hosts(&roster, a, "volume 'v'", &err), 0);
 	assert_int_equal(check("v", "was on node 'c'"), -1);
 }
 
@@ -214,7 +214,7 @@ static void a_host_is_forgotten_by_all(void **state)
 	assert_int_equal(check("v", "was on node 'c'"), -1);
 	roster_forget(&roster, 0);
 	assert_int_equal(check("v", ""), 0);
-	roll_hosts_tell(&roster);
+	roll_hosts_send(&roster);
 	restart(2);
 	assert_int_equal(check("v", ""), 0);
 	name_agents(N_AGENTS); /* c is on the list again, and leaves it again */
@@ -233,7 +233,7 @@ static void the_time_counts_from_when_it_left(void **state)
 	assert_in_range(row.since, time(NULL) - 60, time(NULL));
 	row.since -= 100;
 	host_list_set(&roster.hosts, &row);
-	roll_hosts_tell(&roster);
+	roll_hosts_send(&roster);
 	restart(2);
 	roster_forget(&roster, 200000);
 	assert_int_equal(check("v", "was on node 'c'"), -1);

@@ -45,7 +45,7 @@ static int snapshot(const char *volume, const char *name, struct error *err)
 static void call_roll(void)
 {
 	rollcall(agents_roster(&call), 0);
-	roll_hosts_learn(agents_roster(&call));
+	roll_hosts_read(agents_roster(&call));
 }
 
 /* After a roll call in which c reported the volume "had", c is silent. */
@@ -167,7 +167,7 @@ static void an_agent_that_was_never_heard_may_have_any_name(void **state)
  * b. */
 static void restart(void)
 {
-	roll_hosts_tell(agents_roster(&call));
+	roll_hosts_send(agents_roster(&call));
 	scripted_restart();
 	call_roll();
 	roster_open(agents_roster(&call));
@@ -201,7 +201,7 @@ static void a_keeper_that_comes_up_is_asked_before_names_count(void **state)
 	scripted[0].silent = ERR_OK;
 	rollcall(agents_roster(&call), 0);
 	assert_refused("new", "unix:///");
-	roll_hosts_learn(agents_roster(&call));
+	roll_hosts_read(agents_roster(&call));
 	assert_created("new");
 }
 
@@ -210,7 +210,7 @@ static void two_hosts_at_one_endpoint_are_not_told_apart(void **state)
 	struct host_row row;
 
 	(void)state;
-	roll_hosts_tell(agents_roster(&call));
+	roll_hosts_send(agents_roster(&call));
 	row = *host_list_find(&scripted[0].hosts, "c");
 	row.node_id = (char *)"d";
 	host_list_set(&scripted[0].hosts, &row);
