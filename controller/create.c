@@ -100,8 +100,8 @@ static int compare_source(struct arena *arena, const struct wanted *wanted, cons
 	if (source_equal(&source, &wanted->source))
 		return 0;
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "volume '%s' already exists and its volume_content_source is %s; asked for is "
-		    "%s",
+		    "volume '%s' already exists and its volume_content_source is %s; the request "
+		    "asks for %s",
 		    wanted->name, source_name(arena, &source), source_name(arena, &wanted->source));
 }
 
@@ -165,7 +165,8 @@ static int compare(struct rpc_call *call, const struct wanted *wanted, const Dat
 		return -1;
 	if (!is_placed(call, wanted, dataset, owner))
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "volume '%s' already exists on node '%s', in '%s'; asked for is one%s",
+			    "volume '%s' already exists on node '%s', in '%s'; the request asks "
+			    "for one%s",
 			    wanted->name, owner->node_id, owner->dataset,
 			    placement_asked(arena, &wanted->where));
 	return 0;
@@ -301,8 +302,8 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted,
 		return -1;
 	if (!placement_allowed(&call->arena, ret_host->says, &wanted->where))
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
-			    "volume '%s' can only be on node '%s', where its source is; asked for "
-			    "is one%s",
+			    "volume '%s' can only be on node '%s', where its source is; the "
+			    "request asks for one%s",
 			    wanted->name, ret_host->says->node_id,
 			    placement_asked(&call->arena, &wanted->where));
 	const char *backup = wanted->parameters.backup;

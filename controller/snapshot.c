@@ -135,8 +135,8 @@ static int fail_taken(const DatasetSnapshot *snapshot, const char *volume_id, st
 			    "snapshot '%s' already exists, as a member of group snapshot '%s'",
 			    snapshot->name, snapshot->group);
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "snapshot '%s' already exists with another source_volume_id, '%s'; asked for "
-		    "is '%s'",
+		    "snapshot '%s' already exists with another source_volume_id, '%s'; the "
+		    "request asks for '%s'",
 		    snapshot->name, snapshot->dataset_id, volume_id);
 }
 

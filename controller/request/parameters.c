@@ -417,12 +417,14 @@ char *parameters_difference(struct arena *arena, const char *is, const char *ask
 		const char *key = either.pairs[i].key;
 		const char *has = asked_by(&left, key), *wants = asked_by(&right, key);
 		if (!has && wants)
-			return arena_printf(arena, "%s is not set, asked for is '%s'", key, wants);
-		if (has && !wants)
-			return arena_printf(arena, "%s is '%s', asked for is none", key, has);
-		if (has && strcmp(has, wants) != 0)
-			return arena_printf(arena, "%s is '%s', asked for is '%s'", key, has,
+			return arena_printf(arena, "%s is not set, the request asks for '%s'", key,
 					    wants);
+		if (has && !wants)
+			return arena_printf(arena, "%s is '%s', the request asks for none", key,
+					    has);
+		if (has && strcmp(has, wants) != 0)
+			return arena_printf(arena, "%s is '%s', the request asks for '%s'", key,
+					    has, wants);
 	}
 	return NULL;
 }

@@ -69,8 +69,8 @@ int parameters_check_none(struct map map, const char *what, struct error *err);
  */
 const char *parameters_value(struct arena *arena, const char *text, const char *key);
 /*
- * Returns the first difference of two canonical texts in words ("zfs.sync is 'always', asked for is
- * 'standard'"), in the arena; NULL if they are equal.
+ * Returns the first difference of two canonical texts in words ("zfs.sync is 'always', the request
+ * asks for 'standard'"), in the arena; NULL if they are equal.
  */
 char *parameters_difference(struct arena *arena, const char *is, const char *asked);
 

@@ -85,7 +85,8 @@ def test_namespaces_do_not_share_a_volume(zcsi, databases):
     text = (JOBS / "database.volume.hcl").read_text()
     copied = text.replace('namespace" = "default"', 'namespace" = "dev"').replace("64MiB", "96MiB")
     with pytest.raises(Refused, match="'default.database' already exists with other parameters: "
-                       "zfs.user.nomad:namespace is 'default', asked for is 'dev'; choose another"):
+                       "zfs.user.nomad:namespace is 'default', the request asks for 'dev'; "
+                       "choose another"):
         nomad("volume", "create", "-namespace", "dev", "-", text=copied)
     assert api("volumes?type=csi&namespace=dev") == []
     assert redis("GET", "owner") == "default"

@@ -116,8 +116,8 @@ static void another_source_is_another_volume(void **state)
 	empty->volume_content_source = NULL;
 	assert_int_equal(create(of_volume("v", 0), &volume), 0);
 	assert_failed(create(of_snapshot("v@s", 0), &volume), ERR_ALREADY_EXISTS,
-		      "volume_content_source is volume 'v'; asked for is snapshot 'v@s'");
-	assert_failed(create(empty, &volume), ERR_ALREADY_EXISTS, "asked for is none");
+		      "volume_content_source is volume 'v'; the request asks for snapshot 'v@s'");
+	assert_failed(create(empty, &volume), ERR_ALREADY_EXISTS, "the request asks for none");
 	add_dataset(&scripted[2], "w", GIB, "attach=local\n");
 	empty = of_volume("v", 0);
 	empty->name = arena_strdup(&call.arena, "w");

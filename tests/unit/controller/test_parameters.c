@@ -365,18 +365,18 @@ static void differences(void **state)
 	} cases[] = {
 		{"", "", NULL},
 		{"a=1\nb=2\n", "a=1\nb=2\n", NULL},
-		{"a=1\nb=2\n", "a=1\nb=3\n", "b is '2', asked for is '3'"},
-		{"a=1\nb=2\n", "a=1\n", "b is '2', asked for is none"},
-		{"a=1\nb=2\n", "b=2\n", "a is '1', asked for is none"},
-		{"b=2\n", "a=1\nb=2\n", "a is not set, asked for is '1'"},
-		{"a=1\n", "a=1\nc=3\n", "c is not set, asked for is '3'"},
-		{"", "a=1\n", "a is not set, asked for is '1'"},
-		{"a=1=2\n", "a=1=3\n", "a is '1=2', asked for is '1=3'"},
-		{"garbage", "a=1\n", "a is not set, asked for is '1'"},
+		{"a=1\nb=2\n", "a=1\nb=3\n", "b is '2', the request asks for '3'"},
+		{"a=1\nb=2\n", "a=1\n", "b is '2', the request asks for none"},
+		{"a=1\nb=2\n", "b=2\n", "a is '1', the request asks for none"},
+		{"b=2\n", "a=1\nb=2\n", "a is not set, the request asks for '1'"},
+		{"a=1\n", "a=1\nc=3\n", "c is not set, the request asks for '3'"},
+		{"", "a=1\n", "a is not set, the request asks for '1'"},
+		{"a=1=2\n", "a=1=3\n", "a is '1=2', the request asks for '1=3'"},
+		{"garbage", "a=1\n", "a is not set, the request asks for '1'"},
 		{"", "attach=local\nprovisioning=thin\n", NULL},
 		{"attach=local\n", "attach=local\nprovisioning=thin\n", NULL},
 		{"attach=local\n", "provisioning=thick\n",
-		 "provisioning is 'thin', asked for is 'thick'"},
+		 "provisioning is 'thin', the request asks for 'thick'"},
 	};
 
 	(void)state;

@@ -147,7 +147,7 @@ static void create_compares(void **state)
 	 * volume. */
 	map_put(&call.arena, request, parameters, "zfs.compression", "off");
 	assert_failed(create(request, &volume), ERR_ALREADY_EXISTS,
-		      "zfs.compression is 'lz4', asked for is 'off'; choose another name");
+		      "zfs.compression is 'lz4', the request asks for 'off'; choose another name");
 	request->n_parameters = 1;
 	request->capacity_range->required_bytes = GIB;
 	ask_topology(request, "rack", "2");
