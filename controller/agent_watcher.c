@@ -153,7 +153,7 @@ static bool read_file(struct agent_watcher *watch)
 	watch->unread = watch->unresolved = false;
 	free(watch->text);
 	watch->text = steal_ptr(text);
-	log_info("agents-file was read", log_str("file", watch->options.file),
+	log_info("--agents-file is loaded", log_str("file", watch->options.file),
 		 log_int("agents", (long long)watch->list.n));
 	return true;
 }
@@ -173,8 +173,7 @@ static bool resolve(struct agent_watcher *watch)
 	}
 	watch->unresolved = false;
 	if (changed)
-		log_info("the addresses of agents have changed",
-			 log_int("agents", (long long)watch->list.n));
+		log_info("list of agents is updated", log_int("agents", (long long)watch->list.n));
 	return changed;
 }
 

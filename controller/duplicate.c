@@ -5,8 +5,8 @@
  * Invariant: the agent that gives its volume up is asked only after the other one has recorded that
  * its own counts as used. No agent gives up a volume that counts as used, so one of the two stays,
  * also if two controllers choose differently. If a volume was taken over from a lost host, the one
- * with the higher epoch is kept; the host that was lost gives up its own when it learns of the
- * takeover.
+ * with the higher epoch is kept; the host that was lost gives up its own when it finds out
+ * about the takeover.
  */
 #include "controller/duplicate.h"
 
@@ -86,12 +86,12 @@ const struct answer *duplicate_settle(struct rpc_call *call, const struct answer
 	if (!loser->dataset->maybe_blank)
 		return NULL;
 	if (ask(call, keeper, "", &err) < 0 || ask(call, loser, keeper->node, &err) < 0) {
-		log_warn("volume exists twice, and stays so",
+		log_warn("volume is on two hosts, cannot choose one",
 			 log_str("volume", keeper->dataset->id), log_str("node", keeper->node),
 			 log_str("other", loser->node), log_str("error", err.text));
 		return NULL;
 	}
-	log_warn("volume existed twice: the one that was never used is in the trash",
+	log_warn("unused duplicate of a volume is in the trash",
 		 log_str("volume", keeper->dataset->id), log_str("node", keeper->node),
 		 log_str("trash_of", loser->node));
 	keeper->dataset->maybe_blank = false;

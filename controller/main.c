@@ -168,7 +168,7 @@ static int start(struct daemon *daemon, struct agents **ret_agents, struct error
 	for (size_t i = 0; i < endpoints.n; i++) {
 		if (server_listen(daemon->server, endpoints.values[i], &offer, err) < 0)
 			return -1;
-		log_info("listening", log_str("endpoint", endpoints.values[i]));
+		log_info("daemon is listening", log_str("endpoint", endpoints.values[i]));
 	}
 	const struct monitor_app app = {.metrics = agents_metrics, .app = *ret_agents};
 	if (monitor_new(&daemon->monitor, daemon->loop, daemon->server, metrics, trust.insecure,
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	const struct program program = {
 		.name = "zcsi-controller",
 		.version = ZCSI_VERSION,
-		.summary = "Serves CSI's controller for ZFS volumes: creates, places, publishes, "
+		.summary = "Serves CSI's controller for ZFS volumes: creates, places, attaches, "
 			   "grows, snapshots and deletes them through the agents of the hosts that "
 			   "hold them.",
 		.trailer = after_options,

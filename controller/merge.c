@@ -63,7 +63,7 @@ static void open_answer(const struct merge *merge, struct source *source, const 
 }
 
 /*
- * Handle an agent that did not answer: log it and return 0 if the list may be partial
+ * Handle an agent that did not answer: log it and return 0 if the list may be incomplete
  * (--partial-lists), else fail, because its entries would be missing.
  */
 static int miss(const struct merge *merge, const struct agent *agent, const struct error *cause,
@@ -73,7 +73,7 @@ static int miss(const struct merge *merge, const struct agent *agent, const stru
 		cause->code == ERR_FAILED_PRECONDITION ? ERR_FAILED_PRECONDITION : ERR_UNAVAILABLE;
 
 	if (merge->filter->partial) {
-		log_warn("list is partial", log_str("rpc", merge->kind->rpc),
+		log_warn("list is incomplete", log_str("rpc", merge->kind->rpc),
 			 log_str("without", agent_endpoint(agent)), log_str("error", cause->text));
 		return 0;
 	}

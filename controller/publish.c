@@ -111,8 +111,8 @@ static int find(struct rpc_call *call, const ControllerPublishVolumeRequest *req
 		if (follow_move(&follow, ret, err) < 0)
 			return -1;
 	}
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "volume '%s' moves while it is looked for: try again", req->volume_id);
+	return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is moving: try again",
+		    req->volume_id);
 }
 
 static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *req,

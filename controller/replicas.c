@@ -101,7 +101,7 @@ static int fail_too_few(struct arena *arena, const struct hosts *hosts,
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const GetHostResponse *host = hosts->list[i].says;
-		const char *why = host ? objection(host, owner, wanted) : "it is silent";
+		const char *why = host ? objection(host, owner, wanted) : "it does not answer";
 		if (why)
 			text = arena_printf(
 				arena, "%s; node '%s': %s", text,

@@ -107,9 +107,11 @@ static void take_found(struct round *round, const char *node_id, unsigned ups)
 	}
 	if (!found->incomplete)
 		names->asked = ups;
-	log_warn(names->version ? "names of a host that is away are known"
-				: "names of a host that is away are not known",
-		 log_str("node", node_id), log_int("names", (long long)names->n));
+	if (names->version)
+		log_info("names of an absent host are loaded", log_str("node", node_id),
+			 log_int("names", (long long)names->n));
+	else
+		log_warn("names of an absent host are missing", log_str("node", node_id));
 }
 
 /* *ret is the ids of the hosts whose names are to be looked for, in the arena. Returns how many. */

@@ -55,7 +55,7 @@ static void note_up(struct roster *roster, struct agent *agent, const GetHostRes
 
 	if (!state->version || strcmp(state->version, says->version) != 0) {
 		if (strcmp(says->version, ZCSI_VERSION) != 0)
-			log_warn("agent is of another version", log_str("agent", endpoint),
+			log_warn("agent's version is different", log_str("agent", endpoint),
 				 log_str("version", says->version), log_str("ours", ZCSI_VERSION));
 		set_text(&state->version, says->version);
 	}
@@ -148,8 +148,8 @@ static int fail_changed(const struct agent *agent, const GetHostResponse *says, 
 
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "agent '%s' was node '%s' with pool %" PRIu64 " and is node '%s' with pool "
-		    "%" PRIu64 " now: it is not used until it is again what it was; if the change "
-		    "is intended, restart the controller, or remove the agent from --agents-file "
+		    "%" PRIu64 " now: it is not used until that is undone; if the change is "
+		    "intended, restart the controller, or remove the agent from --agents-file "
 		    "and add it again",
 		    client_endpoint(agent->client), known->node_id, known->pool_guid, says->node_id,
 		    says->pool_guid);

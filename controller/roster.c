@@ -150,7 +150,7 @@ static void note_left(struct roster *roster, const struct agent_set *set, struct
 			      .names = state->names};
 
 	roster->left++;
-	log_warn("agent left the list", log_str("agent", host.endpoint),
+	log_warn("agent is off the list", log_str("agent", host.endpoint),
 		 log_str("node", host.node_id ? host.node_id : ""));
 	if (!host.node_id || has_node(set, host.node_id))
 		return;

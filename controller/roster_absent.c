@@ -111,7 +111,8 @@ int roster_check_hosts(struct roster *roster, const struct agent *agent, const c
 	if (!state->asked || (state->hosts_read && (state->up || !roster->absent)))
 		return 0;
 	return fail(err, ERR_UNAVAILABLE,
-		    "%s may be on a host that agent '%s' knows, which has just come up: try again",
+		    "%s may be on a host that is on the list of agent '%s', which has just come "
+		    "up: try again",
 		    what, client_endpoint(agent->client));
 }
 
@@ -127,7 +128,7 @@ const char *roster_node_text(struct roster *roster, const struct agent *agent, s
 	if (state->up || !state->node_id)
 		return arena_printf(arena, "it is node '%s'; ", node);
 	utc_text(since, time(NULL) - (now_ms() - state->since) / 1000);
-	return arena_printf(arena, "it is node '%s', silent since %s; ", node, since);
+	return arena_printf(arena, "it is node '%s', down since %s; ", node, since);
 }
 
 /* The functions from here to settle_row are called with the roster's lock. */

@@ -45,7 +45,7 @@ void roster_settle(struct roster *roster);
 /* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
 void roster_forget(struct roster *roster, int64_t after_ms);
 /*
- * Returns "it is node 'n2', silent since 2026-11-28T10:27:43Z; " for the text of an error, in the
+ * Returns "it is node 'n2', down since 2026-11-28T10:27:43Z; " for the text of an error, in the
  * arena. What is not known of the agent is left out.
  */
 const char *roster_node_text(struct roster *roster, const struct agent *agent, struct arena *arena);

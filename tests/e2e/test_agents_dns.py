@@ -97,7 +97,7 @@ def test_an_address_that_is_gone_is_a_host_that_is_away(named):
     a, b = both.start().hosts
     both.on(b, "data")
     both.addresses(1)
-    both.says("agent left the list")
+    both.says("agent is off the list")
     wait_for(lambda: both.volumes() == set(), "b is not asked")
     with refused(CODE.UNAVAILABLE, naming="'b'"):
         Volume(a, "data").delete()
@@ -114,7 +114,7 @@ def test_a_name_that_is_not_known_yet_hides_no_volume(named):
     with refused(CODE.UNAVAILABLE, naming="no agent is known"):
         Volume(a, "data").delete()
     both.addresses(1, 2)
-    both.says("the addresses of agents have changed")
+    both.says("list of agents is updated")
     wait_for(lambda: a.controller.ListVolumes.future().code() is CODE.OK, "they are asked")
     both.on(b, "data")
     said = both.daemon.text().count("cannot resolve the names")

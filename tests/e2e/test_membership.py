@@ -74,7 +74,7 @@ def test_the_list_is_what_the_file_says(listed, change):
     assert a.ids() == ["data"]
     change(listed.list, "# only one\n\n" + listed.lines(a))
     wait_for(lambda: a.ids() == [], "b is off the list")
-    said(listed, "agent left the list",
+    said(listed, "agent is off the list",
          agent=f"unix://{b.agent_socket}", node="b")
     change(listed.list, listed.lines(a, b))
     wait_for(lambda: a.ids() == ["data"], "b is on the list again")
@@ -129,11 +129,11 @@ def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(lis
     if known == "kept":
         kept(b, a)
     rename(listed.list, listed.lines(a))
-    said(listed, "agent left the list", node="b")
+    said(listed, "agent is off the list", node="b")
     wait_for(lambda: a.ids() == ["mine"], "b is not asked")
     if known == "kept":
         renew(listed)
-        said(listed, "names of a host that is away are known", node="b")
+        said(listed, "names of an absent host are loaded", node="b")
     of_b(listed, "data s g".split())
     with refused(CODE.UNAVAILABLE, naming=("cannot be used on node 'b'", "off the list since 20")):
         Volume(a, "mine").attach(node_id="b")
@@ -172,7 +172,7 @@ def test_a_host_that_a_person_forgot_stays_forgotten(listed):
     on(listed, b, "data")
     kept(b, a)
     rename(listed.list, listed.lines(a))
-    said(listed, "agent left the list", node="b")
+    said(listed, "agent is off the list", node="b")
     argv = listed.daemons[0].argv
     argv += ["--forget", "b"]
     renew(listed)
@@ -191,7 +191,7 @@ def test_a_host_is_forgotten_after_a_time(new_cluster):
     a, b = cluster.hosts
     on(cluster, b, "data")
     rename(cluster.list, cluster.lines(a))
-    said(cluster, "agent left the list", node="b")
+    said(cluster, "agent is off the list", node="b")
     said(cluster, "host is forgotten, and its names are free", node="b")
     Volume(a, "data").create()
     assert cluster.where() == {"data": ["a", "b"]}
@@ -210,10 +210,10 @@ def test_an_invalid_agents_file_changes_nothing(listed, text):
 
 def test_sighup_reads_the_agents_file_again(listed):
     a, b = listed.hosts
-    said(listed, "agents-file was read")
-    reads = listed.daemons[0].text().count("agents-file was read")
+    said(listed, "--agents-file is loaded")
+    reads = listed.daemons[0].text().count("--agents-file is loaded")
     listed.daemons[0].signal(signal.SIGHUP)
-    wait_for(lambda: listed.daemons[0].text().count("agents-file was read") > reads,
+    wait_for(lambda: listed.daemons[0].text().count("--agents-file is loaded") > reads,
              "the file is read again")
     on(listed, b, "data")
     assert a.ids() == ["data"]
@@ -365,7 +365,7 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
         b.node_daemon.kill()
         if code is CODE.OK:
             assert a.ids() == ["on-a"]
-            said(cluster, "list is partial", without=f"unix://{b.agent_socket}")
+            said(cluster, "list is incomplete", without=f"unix://{b.agent_socket}")
         else:
             with refused(code, naming=b.agent_socket):
                 a.ids()
@@ -390,7 +390,7 @@ def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster, known)
     c.node_daemon.kill()
     if known == "kept":
         renew(cluster)
-        said(cluster, "names of a host that is away are known", node="c")
+        said(cluster, "names of an absent host are loaded", node="c")
     Volume(a, "new").create(**here)
     take(Volume(a, "mine"), "another")
     for name in "data", "gone":

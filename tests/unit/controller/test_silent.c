@@ -123,7 +123,7 @@ static void a_name_that_it_had_is_not(void **state)
 	assert_refused("had", "unix:///c");
 	assert_refused("may", "unix:///c");
 	call_roll();
-	assert_refused("had", "it is node 'c', silent since 20");
+	assert_refused("had", "it is node 'c', down since 20");
 }
 
 static void a_claim_of_another_for_it_counts(void **state)
