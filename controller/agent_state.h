@@ -13,13 +13,13 @@
 struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
 	char *presumed; /* until it answers: the node known at its endpoint; "": several nodes */
-	uint8_t *said;  /* its last GetHostResponse, encoded; NULL: none */
+	uint8_t *said;  /* last GetHostResponse, encoded; NULL: none */
 	size_t said_size;
 	uint64_t pool_guid; /* 0 before it reported a pool */
 	bool asked;         /* a roll call has asked it */
-	bool up;            /* it answered the last roll call */
-	bool back;          /* it is new or was off the list, until roster_settle has noted that */
-	bool lost;          /* silent for --assume-lost seconds: RPCs do not ask it */
+	bool up;            /* the agent answered the last roll call */
+	bool back;          /* new or was off the list, until roster_settle has noted that */
+	bool lost;          /* down for --assume-lost seconds: RPCs do not ask it */
 	int64_t since;      /* the time when `up` changed last (common/clock.h) */
 	int64_t skew_us;    /* by how much, at least, its clock is ahead of ours */
 	struct names names; /* the names that it has, as of the last roll call */

@@ -14,7 +14,7 @@
 struct agent_watcher;
 
 struct agent_watcher_options {
-	const struct option_list *agents; /* of --agent; they are always on the list */
+	const struct option_list *agents; /* values of --agent, always on the list */
 	const char *file;                 /* --agents-file; NULL if not given */
 	int64_t every_ms;                 /* milliseconds between two roll calls */
 	int64_t lost_after_ms;            /* --assume-lost in milliseconds; 0: never */

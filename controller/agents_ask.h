@@ -36,7 +36,7 @@ struct said agents_said(struct rpc_call *call);
 
 struct answer {
 	const struct agent *agent;
-	void *response;     /* of the method's output type */
+	void *response;     /* message of the method's output type */
 	struct error error; /* code ERR_OK, or the reason why there is no response */
 };
 

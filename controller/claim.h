@@ -33,7 +33,7 @@ bool claim_pause(int64_t deadline);
  */
 bool claim_again(const struct error *err, int64_t deadline);
 
-/* An agent's answer to a claim; promise is NULL if it gave none: it is silent, or has no pool. */
+/* An agent's answer to a claim; promise is NULL if there is none: no answer, or no pool. */
 struct claim_answer {
 	const struct agent *agent;
 	const Promise *promise;
@@ -50,8 +50,8 @@ struct claim_answers {
 };
 
 /*
- * Returns true if the name cannot be at this silent agent, nor be created there any more for a
- * claim that the others promised: see "A silent host" in README.md.
+ * Returns true if the name cannot be at this agent, which did not answer, nor be created there any
+ * more for a claim that the others promised: see "A host that does not answer" in README.md.
  */
 bool claim_excludes(struct roster *roster, const struct claim_answers *answers,
 		    const struct agent *silent);

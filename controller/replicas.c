@@ -52,7 +52,7 @@ static int best_first(const void *a, const void *b)
 
 /* The volume, and how many nodes are to have it. */
 struct wanted {
-	const char *name;          /* of the volume, for error texts */
+	const char *name;          /* the volume's name, for error texts */
 	const struct agent *agent; /* the agent of the volume's own node */
 	unsigned replicas;
 	const char *members; /* as in struct parameters */

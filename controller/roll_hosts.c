@@ -119,7 +119,7 @@ void roll_hosts_read(struct roster *roster)
 
 /* The state of the list of hosts that is sent to some agents. */
 struct sent {
-	uint64_t digest, order; /* of roster->hosts when they were sent */
+	uint64_t digest, order; /* members of roster->hosts at that time */
 };
 
 static void note_sent(struct round *round, struct agent *agent, const void *answer,

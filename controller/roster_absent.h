@@ -15,7 +15,8 @@ void roster_add_name(struct roster *roster, const struct agent *agent, enum name
 struct missing {
 	const struct agent_set *set;
 	enum name_kind kind;
-	const char *name, *what; /* what: "volume 'v'", for the error texts */
+	const char *name;
+	const char *what; /* "volume 'v'", for the error texts */
 };
 
 /*

@@ -43,11 +43,11 @@ struct volume_facts {
 
 struct condition {
 	VolumeHealthErrorType status;
-	const char *reason; /* one word, such as "ExistsTwice"; NULL if all is well */
+	const char *reason; /* a word, such as "ExistsTwice"; NULL if all is well */
 	char *message;      /* for a person; NULL if all is well */
 };
 
-#define CONDITIONS_MAX 2 /* one of the volume itself, one of data put aside on other nodes */
+#define CONDITIONS_MAX 2 /* the volume's own, and that of data put aside on other nodes */
 
 /* All that is wrong with a volume, its host's pool or its copies; none if it is healthy. */
 struct conditions {

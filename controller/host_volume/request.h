@@ -19,9 +19,9 @@ enum operation { FINGERPRINT, CREATE, DELETE };
 
 struct request {
 	const char *id;   /* DHV_VOLUME_ID, a UUID */
-	const char *path; /* where the volume is mounted, or is to be */
+	const char *path; /* the directory at which it is mounted, or is to be */
 	/* Set for CREATE only. */
-	const char *name;   /* of the volume: NAME-12345678, with the beginning of the UUID */
+	const char *name;   /* NAME-12345678: the volume's, with the beginning of the UUID */
 	const char *folder; /* DHV_VOLUMES_DIR */
 	struct capacity_range range;
 	struct parameters parameters;

@@ -19,8 +19,8 @@ enum value_kind {
 	VALUE_MODE, /* octal permissions */
 	VALUE_TEXT, /* any text without control characters */
 	VALUE_RATE, /* bytes a second, from 64K to 100000M, such as 500K or 50M, or none */
-	VALUE_SCHEDULE, /* what schedule_parse accepts, such as daily=30 */
-	VALUE_TIME,     /* one of the words, or a time from 10s to 30d, such as 90, 5m, 2h or 1d */
+	VALUE_SCHEDULE, /* a text for schedule_parse, such as daily=30 */
+	VALUE_TIME,     /* a word, or a time from 10s to 30d, such as 90, 5m, 2h or 1d */
 };
 
 struct parameter_rule {
