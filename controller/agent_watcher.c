@@ -196,10 +196,9 @@ static bool is_complete(struct roster *roster)
 		if (!state->up || !state->hosts_read)
 			return false;
 	}
-	for (const struct absent *host = roster->absent; host; host = host->next) {
+	for (const struct absent *host = roster->absent; host; host = host->next)
 		if (host->names.asked != roster->ups)
 			return false;
-	}
 	return true;
 }
 

@@ -22,11 +22,10 @@ static int check(const struct option_list *endpoints, struct error *err)
 		if (agents_dns_is(endpoints->values[i]) &&
 		    agents_dns_check(endpoints->values[i], err) < 0)
 			return fail_context(err, "--agent");
-		for (size_t k = 0; k < i; k++) {
+		for (size_t k = 0; k < i; k++)
 			if (strcmp(endpoints->values[i], endpoints->values[k]) == 0)
 				return fail(err, ERR_INVALID_ARGUMENT,
 					    "--agent '%s' is given twice", endpoints->values[i]);
-		}
 	}
 	return 0;
 }
@@ -156,10 +155,9 @@ const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
 	const struct pin *pin = roster_pin(&agents->roster, call);
 	const struct agent *guess = cached(&agents->owner_cache, id, pin->epoch);
 
-	for (size_t i = 0; guess && i < pin->set->n; i++) {
+	for (size_t i = 0; guess && i < pin->set->n; i++)
 		if (pin->set->list[i] == guess)
 			return guess;
-	}
 	return NULL;
 }
 

@@ -116,10 +116,9 @@ static struct answers ask_each(struct rpc_call *call, const struct agent *const 
 			asked[i] = begin(call, list[i], method, request,
 					 view.down ? earlier(moment, deadline) : deadline);
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (asked[i])
 			client_finish(asked[i], &answers[i].response, &answers[i].error);
-	}
 	return (struct answers){.list = answers, .n = n, .known = n};
 }
 
@@ -168,10 +167,9 @@ struct answers agents_ask_until(struct rpc_call *call, const char *method,
 	const struct agent **list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*list));
 	size_t n = 0;
 
-	for (size_t i = 0; i < set->n; i++) {
+	for (size_t i = 0; i < set->n; i++)
 		if (!chooses || chooses(call, said_by(call, set->list[i]), arg))
 			list[n++] = set->list[i];
-	}
 	struct answers answers =
 		ask_each(call, list, n, method, request, earlier(until, deadline_of_all(call)));
 	answers.known = set->n;

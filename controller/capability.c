@@ -135,10 +135,9 @@ int capabilities_check(size_t n, VolumeCapability *const *capabilities, struct e
 	if (n == 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_capabilities is missing: at least one is needed");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (capability_check(capabilities[i], err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -172,19 +171,17 @@ int capabilities_support(size_t n, VolumeCapability *const *capabilities, const 
 int capabilities_fit(size_t n, VolumeCapability *const *capabilities, const Dataset *dataset,
 		     struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (capability_fits(capabilities[i], dataset, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
 int capabilities_reach(size_t n, VolumeCapability *const *capabilities, const char *attach,
 		       struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (capability_reach(capabilities[i], attach, err) < 0)
 			return -1;
-	}
 	return 0;
 }

@@ -128,10 +128,9 @@ static bool is_of(const char *node_id, uint64_t node)
 static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
 		       uint64_t node)
 {
-	for (size_t i = 0; i < answers->n; i++) {
+	for (size_t i = 0; i < answers->n; i++)
 		if (is_of(node_id_of(roster, &answers->list[i].agent->state), node))
 			return true;
-	}
 	for (size_t i = 0; i < roster->named->n; i++) {
 		const struct agent_state *state = &roster->named->list[i]->state;
 		if (state->lost && is_of(state->node_id, node))
@@ -154,20 +153,18 @@ static bool target_elsewhere(const struct roster *roster, const struct claim_ans
 {
 	if (!target->node || is_covered(roster, answers, target->node))
 		return false;
-	for (const struct absent *host = roster->absent; host; host = host->next) {
+	for (const struct absent *host = roster->absent; host; host = host->next)
 		if (is_of(host->node_id, target->node))
 			return target->claim > host->names.barrier;
-	}
 	return true;
 }
 
 /* Returns the id of the node with this hash; "unknown" if no known host has it. */
 static const char *node_of(const struct roster *roster, uint64_t node)
 {
-	for (size_t i = 0; i < roster->hosts.n; i++) {
+	for (size_t i = 0; i < roster->hosts.n; i++)
 		if (is_of(roster->hosts.rows[i].node_id, node))
 			return roster->hosts.rows[i].node_id;
-	}
 	return "unknown";
 }
 

@@ -389,10 +389,9 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 
 	if (parse(call, req, &wanted, err) < 0)
 		return -1;
-	while (find_or_make(call, &wanted, &host, &dataset, err) < 0) {
+	while (find_or_make(call, &wanted, &host, &dataset, err) < 0)
 		if (!claim_again(err, call->deadline))
 			return -1;
-	}
 	if (!dataset || !host.says)
 		return fail(err, ERR_INTERNAL,
 			    "agent '%s' created volume '%s' but its answer lacks it: try again",

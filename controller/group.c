@@ -76,10 +76,9 @@ static int claim_group(struct rpc_call *call, const char *group, const struct ag
 
 static bool contains(char *const *list, size_t n, const char *id)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(list[i], id) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -220,10 +219,9 @@ int create_volume_group_snapshot(struct rpc_call *call, const CreateVolumeGroupS
 {
 	if (check_create(&call->arena, req, err) < 0)
 		return -1;
-	while (find_or_take(call, req, &rsp->group_snapshot, err) < 0) {
+	while (find_or_take(call, req, &rsp->group_snapshot, err) < 0)
 		if (!claim_again(err, call->deadline))
 			return -1;
-	}
 	return 0;
 }
 
@@ -238,20 +236,18 @@ static int fail_mismatch(const char *group, const char *id, const char *what, st
 static int check_all_named(const char *group, const struct members *members, char *const *ids,
 			   size_t n, struct error *err)
 {
-	for (size_t i = 0; i < members->n; i++) {
+	for (size_t i = 0; i < members->n; i++)
 		if (!contains(ids, n, members->list[i]->id))
 			return fail_mismatch(group, members->list[i]->id,
 					     "a member and not among them", err);
-	}
 	return 0;
 }
 
 static bool is_member(const struct members *members, const char *id)
 {
-	for (size_t i = 0; i < members->n; i++) {
+	for (size_t i = 0; i < members->n; i++)
 		if (strcmp(members->list[i]->id, id) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -289,10 +285,9 @@ int delete_volume_group_snapshot(struct rpc_call *call, const DeleteVolumeGroupS
 		return 0;
 	if (check_deletion(call, req, &members, err) < 0)
 		return -1;
-	for (size_t i = 0; i < members.n; i++) {
+	for (size_t i = 0; i < members.n; i++)
 		if (snapshot_destroy(call, members.agent, members.list[i]->id, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -307,10 +302,9 @@ int get_volume_group_snapshot(struct rpc_call *call, const GetVolumeGroupSnapsho
 		return -1;
 	if (members.n == 0)
 		return fail(err, ERR_NOT_FOUND, "group snapshot '%s' does not exist", group);
-	for (size_t i = 0; i < req->n_snapshot_ids; i++) {
+	for (size_t i = 0; i < req->n_snapshot_ids; i++)
 		if (!is_member(&members, req->snapshot_ids[i]))
 			return fail_mismatch(group, req->snapshot_ids[i], "no member", err);
-	}
 	if (check_all_named(group, &members, req->snapshot_ids, req->n_snapshot_ids, err) < 0)
 		return -1;
 	rsp->group_snapshot = group_of(&call->arena, group, members.list, members.n);

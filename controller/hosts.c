@@ -195,10 +195,9 @@ static uint64_t take_promises(struct rpc_call *call, const struct search *search
 /* Returns true if the agent where the object will be created has promised the claim. */
 static bool has_place(const struct search *search, const struct claim_answers *claimed)
 {
-	for (size_t i = 0; search->place && i < claimed->n; i++) {
+	for (size_t i = 0; search->place && i < claimed->n; i++)
 		if (claimed->list[i].agent == search->place)
 			return claimed->list[i].promise != NULL;
-	}
 	return false;
 }
 

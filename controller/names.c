@@ -28,10 +28,9 @@ static int ascending(const void *a, const void *b)
 
 bool names_have(const struct names *names, uint64_t hash)
 {
-	for (size_t i = 0; i < names->n_added; i++) {
+	for (size_t i = 0; i < names->n_added; i++)
 		if (names->added[i] == hash)
 			return true;
-	}
 	return names->n && bsearch(&hash, names->hashes, names->n, sizeof(hash), ascending);
 }
 
@@ -92,9 +91,8 @@ void names_promise(struct names *names, uint64_t barrier, const uint64_t *promis
 
 bool names_may_have(const struct names *names, uint64_t hash)
 {
-	for (size_t i = 0; i < names->n_promised; i++) {
+	for (size_t i = 0; i < names->n_promised; i++)
 		if (names->promised[i] == hash)
 			return true;
-	}
 	return names_have(names, hash);
 }

@@ -64,10 +64,9 @@ const char *placement_refusal(const GetHostResponse *host, const struct where *w
  */
 static bool has_segment(const GetHostResponse *host, const struct map_pair *wanted)
 {
-	for (size_t i = 0; i < host->n_topology; i++) {
+	for (size_t i = 0; i < host->n_topology; i++)
 		if (strcasecmp(host->topology[i]->key, wanted->key) == 0)
 			return strcmp(host->topology[i]->value, wanted->value) == 0;
-	}
 	return false;
 }
 
@@ -76,10 +75,9 @@ bool placement_reaches(struct arena *arena, const GetHostResponse *host, const T
 	if (!topology)
 		return true;
 	struct map segments = map_of(arena, topology, segments);
-	for (size_t i = 0; i < segments.n; i++) {
+	for (size_t i = 0; i < segments.n; i++)
 		if (!has_segment(host, &segments.pairs[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -119,10 +117,9 @@ bool placement_allowed(struct arena *arena, const GetHostResponse *host, const s
 		return false;
 	if (!requirement || requirement->n_requisite == 0)
 		return true;
-	for (size_t i = 0; i < requirement->n_requisite; i++) {
+	for (size_t i = 0; i < requirement->n_requisite; i++)
 		if (placement_reaches(arena, host, requirement->requisite[i]))
 			return true;
-	}
 	return false;
 }
 

@@ -21,10 +21,9 @@ struct candidate {
 
 static bool has_segment(const GetHostResponse *host, const Segment *segment)
 {
-	for (size_t i = 0; i < host->n_topology; i++) {
+	for (size_t i = 0; i < host->n_topology; i++)
 		if (strcmp(host->topology[i]->key, segment->key) == 0)
 			return strcmp(host->topology[i]->value, segment->value) == 0;
-	}
 	return false;
 }
 
@@ -62,10 +61,9 @@ struct wanted {
 
 bool replicas_have(const Dataset *dataset, const char *node_id)
 {
-	for (size_t i = 0; i < dataset->n_copies; i++) {
+	for (size_t i = 0; i < dataset->n_copies; i++)
 		if (strcmp(dataset->copies[i]->node_id, node_id) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -114,10 +112,9 @@ static int fail_too_few(struct arena *arena, const struct hosts *hosts,
 
 static const GetHostResponse *answer_of(const struct hosts *hosts, const struct agent *agent)
 {
-	for (size_t i = 0; i < hosts->n; i++) {
+	for (size_t i = 0; i < hosts->n; i++)
 		if (hosts->list[i].agent == agent)
 			return hosts->list[i].says;
-	}
 	return NULL;
 }
 

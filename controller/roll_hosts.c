@@ -71,10 +71,9 @@ static void take_hosts(struct round *round, struct agent *agent, const void *ans
 /* Returns true if the round calls an agent whose hosts have this digest. */
 static bool is_chosen(const struct round *round, uint64_t digest)
 {
-	for (size_t i = 0; i < round->n; i++) {
+	for (size_t i = 0; i < round->n; i++)
 		if (round->list[i]->state.known_hosts == digest)
 			return true;
-	}
 	return false;
 }
 
@@ -158,11 +157,10 @@ static void choose_unsent(struct round *round)
 	}
 	*(struct sent *)round->arg = (struct sent){hosts->digest, hosts->order};
 	request->hosts = arena_alloc(round->arena, (hosts->n + 1) * sizeof(*request->hosts));
-	for (size_t i = 0; round->n && i < hosts->n; i++) {
+	for (size_t i = 0; round->n && i < hosts->n; i++)
 		if (hosts->rows[i].order > synced)
 			request->hosts[request->n_hosts++] =
 				message_of(round->arena, &hosts->rows[i]);
-	}
 	round->request = &request->base;
 }
 

@@ -65,10 +65,9 @@ static void choose_up(struct round *round)
 {
 	scoped_lock(&round->roster->lock);
 
-	for (size_t i = 0; i < round->set->n; i++) {
+	for (size_t i = 0; i < round->set->n; i++)
 		if (round->set->list[i]->state.up)
 			round->list[round->n++] = round->set->list[i];
-	}
 }
 
 /*
@@ -125,10 +124,9 @@ static size_t unasked(struct roster *roster, const struct agent_set *set, struct
 		n++;
 	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
 	n = 0;
-	for (const struct absent *host = roster->absent; host; host = host->next) {
+	for (const struct absent *host = roster->absent; host; host = host->next)
 		if (host->names.asked != roster->ups)
 			(*ret)[n++] = arena_strdup(arena, host->node_id);
-	}
 	for (size_t i = 0; i < set->n; i++) {
 		const struct agent_state *state = &set->list[i]->state;
 		if (!state->node_id && state->presumed && *state->presumed &&
@@ -212,10 +210,9 @@ static void drop_given(struct round *round, struct names *names)
 	for (size_t i = 0; i < round->n; i++) {
 		struct agent *agent = round->list[i];
 		names->given[i].keeper = keeper_of(agent);
-		for (size_t k = 0; k < NAMES_KEEPERS; k++) {
+		for (size_t k = 0; k < NAMES_KEEPERS; k++)
 			if (before.given[k].keeper == names->given[i].keeper)
 				names->given[i].edition = before.given[k].edition;
-		}
 		if (names->given[i].edition != names->edition)
 			round->list[n++] = agent;
 	}
@@ -231,10 +228,9 @@ static void note_given(struct round *round, struct agent *agent, const void *ans
 
 	if (!names || (!answer && err->code != ERR_UNIMPLEMENTED))
 		return;
-	for (size_t i = 0; i < NAMES_KEEPERS; i++) {
+	for (size_t i = 0; i < NAMES_KEEPERS; i++)
 		if (names->given[i].keeper == keeper_of(agent))
 			names->given[i].edition = *edition;
-	}
 }
 
 /* Choose the keepers of a node that do not have its names yet, and make their request. */

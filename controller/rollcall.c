@@ -210,10 +210,9 @@ static void mark_duplicates(struct answered *list, size_t n,
 
 static void judge(struct answered *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (!is_same(&list[i].agent->state, list[i].says))
 			fail_changed(list[i].agent, list[i].says, &list[i].error);
-	}
 	mark_duplicates(list, n, by_node, "are the same node");
 	mark_duplicates(list, n, by_pool, "hold the same dataset");
 	for (size_t i = 0; i < n; i++)

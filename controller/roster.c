@@ -108,10 +108,9 @@ void roster_fini(struct roster *roster)
 
 static struct agent *find(const struct agent_set *set, const char *endpoint)
 {
-	for (size_t i = 0; i < set->n; i++) {
+	for (size_t i = 0; i < set->n; i++)
 		if (strcmp(client_endpoint(set->list[i]->client), endpoint) == 0)
 			return set->list[i];
-	}
 	return NULL;
 }
 
@@ -208,10 +207,9 @@ void roster_open(struct roster *roster)
 	scoped_lock(&roster->lock);
 	struct agent_set *set = new_set(roster->named->n);
 
-	for (size_t i = 0; i < roster->named->n; i++) {
+	for (size_t i = 0; i < roster->named->n; i++)
 		if (!roster->named->list[i]->state.lost)
 			add(set, roster->named->list[i]);
-	}
 	replace(roster, &roster->asked, set);
 	roster->closed = roster->unopened = false;
 	roster->epoch++;

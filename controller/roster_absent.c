@@ -48,10 +48,9 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 
 static bool contains(const struct agent_set *set, const struct agent *agent)
 {
-	for (size_t i = 0; i < set->n; i++) {
+	for (size_t i = 0; i < set->n; i++)
 		if (set->list[i] == agent)
 			return true;
-	}
 	return false;
 }
 
@@ -213,10 +212,9 @@ static bool is_moved(const struct roster *roster, const struct host_row *row)
 
 static bool is_to_be_forgotten(const struct roster *roster, const char *node_id)
 {
-	for (size_t i = 0; roster->forget && i < roster->forget->n; i++) {
+	for (size_t i = 0; roster->forget && i < roster->forget->n; i++)
 		if (!strcmp(roster->forget->values[i], node_id))
 			return true;
-	}
 	return false;
 }
 

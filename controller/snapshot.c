@@ -204,10 +204,9 @@ int create_snapshot(struct rpc_call *call, const CreateSnapshotRequest *req,
 	    field_check_present("source_volume_id", req->source_volume_id, err) < 0 ||
 	    parameters_check_none(map_of(&call->arena, req, parameters), "a snapshot", err) < 0)
 		return -1;
-	while (find_or_take(call, req, &snapshot, err) < 0) {
+	while (find_or_take(call, req, &snapshot, err) < 0)
 		if (!claim_again(err, call->deadline))
 			return -1;
-	}
 	rsp->snapshot = snapshot_of(&call->arena, snapshot);
 	return 0;
 }

@@ -42,12 +42,11 @@ int field_check_name(const char *field, const char *text, struct error *err)
 {
 	if (field_check_present(field, text, err) < 0 || field_check_size(field, text, err) < 0)
 		return -1;
-	for (const char *at = text; *at; at++) {
+	for (const char *at = text; *at; at++)
 		if (banned(at))
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "%s has a control character at byte %td: names may hold any "
 				    "character but those",
 				    field, at - text);
-	}
 	return 0;
 }

@@ -238,11 +238,10 @@ int parameter_check(const char *key, const char *value, struct error *err)
 {
 	const struct parameter *row = parameter_find(key);
 
-	for (size_t i = 0; i < COUNT(reserved); i++) {
+	for (size_t i = 0; i < COUNT(reserved); i++)
 		if (fnmatch(reserved[i].key, key, 0) == 0)
 			return fail(err, ERR_INVALID_ARGUMENT, "parameter '%.128s' is refused: %s",
 				    key, reserved[i].why);
-	}
 	if (!row)
 		return fail_unknown(key, err);
 	if (is_family(row) && check_user_property(key, parameter_property(row, key), err) < 0)

@@ -110,12 +110,11 @@ int parameters_check_none(struct map map, const char *what, struct error *err)
 {
 	if (check_size(&map, err) < 0)
 		return -1;
-	for (size_t i = 0; i < map.n; i++) {
+	for (size_t i = 0; i < map.n; i++)
 		if (!is_sidecars(map.pairs[i].key))
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "parameter '%.128s' is unknown: %s has none", map.pairs[i].key,
 				    what);
-	}
 	return 0;
 }
 
@@ -144,16 +143,13 @@ static struct map overlay(struct arena *arena, bool defaults, struct map first, 
 	size_t room = parameter_count + first.n + second.n, n = 0;
 	struct map_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
 
-	for (size_t i = 0; defaults && i < parameter_count; i++) {
+	for (size_t i = 0; defaults && i < parameter_count; i++)
 		if (parameter_table[i].fallback)
 			put(pairs, &n, parameter_table[i].key, parameter_table[i].fallback);
-	}
-	for (size_t i = 0; i < COUNT(layers); i++) {
-		for (size_t k = 0; k < layers[i].n; k++) {
+	for (size_t i = 0; i < COUNT(layers); i++)
+		for (size_t k = 0; k < layers[i].n; k++)
 			if (!is_sidecars(layers[i].pairs[k].key))
 				put(pairs, &n, layers[i].pairs[k].key, layers[i].pairs[k].value);
-		}
-	}
 	return (struct map){.pairs = pairs, .n = n};
 }
 

@@ -28,12 +28,11 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 	       const struct client_options *options, struct error *err)
 {
 	(void)loop, (void)options;
-	for (size_t i = 0; i < N_AGENTS; i++) {
+	for (size_t i = 0; i < N_AGENTS; i++)
 		if (strcmp(scripted[i].endpoint, endpoint) == 0) {
 			*ret = &scripted[i];
 			return 0;
 		}
-	}
 	return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no endpoint", endpoint);
 }
 
@@ -74,10 +73,9 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
 
 Dataset *dataset_of(struct client *client, const char *id)
 {
-	for (size_t i = 0; i < client->n_datasets; i++) {
+	for (size_t i = 0; i < client->n_datasets; i++)
 		if (strcmp(client->datasets[i]->id, id) == 0)
 			return client->datasets[i];
-	}
 	return NULL;
 }
 
@@ -432,10 +430,9 @@ int client_finish(struct client_call *begun, void *ret_response, struct error *e
 		return fail(err, begun->client->silent, "no answer from '%s'",
 			    begun->client->endpoint);
 	}
-	for (size_t i = 0; i < COUNT(methods); i++) {
+	for (size_t i = 0; i < COUNT(methods); i++)
 		if (strcmp(methods[i].name, begun->method) == 0)
 			return methods[i].run(begun, ret_response, err);
-	}
 	return fail(err, ERR_UNIMPLEMENTED, "%s", begun->method);
 }
 

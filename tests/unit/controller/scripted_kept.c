@@ -60,10 +60,9 @@ int do_list_known_hosts(const struct client_call *begun, ListKnownHostsResponse 
 
 static KeepNamesRequest *kept_of(const struct client *client, const char *node_id)
 {
-	for (size_t i = 0; i < client->n_kept; i++) {
+	for (size_t i = 0; i < client->n_kept; i++)
 		if (strcmp(client->kept[i]->node_id, node_id) == 0)
 			return client->kept[i];
-	}
 	return NULL;
 }
 

@@ -106,10 +106,9 @@ int do_get_snapshot_group(const struct client_call *begun, GetSnapshotGroupRespo
 		return fail(err, client->lookup, "cannot look");
 	*ret = new_get_snapshot_group_response(begun->arena);
 	(*ret)->snapshots = arena_alloc(begun->arena, DATASETS_MAX * sizeof(DatasetSnapshot *));
-	for (size_t i = 0; i < client->n_snapshots; i++) {
+	for (size_t i = 0; i < client->n_snapshots; i++)
 		if (strcmp(client->snapshots[i]->group, request->group) == 0)
 			(*ret)->snapshots[(*ret)->n_snapshots++] = client->snapshots[i];
-	}
 	if ((*ret)->n_snapshots || !promise(client, request->claim, &(*ret)->promised, err))
 		return 0;
 	if (!request->target)

@@ -210,10 +210,9 @@ static const char *asked_property(const struct client *client, const char *name)
 {
 	const CreateDatasetRequest *request = client->create_request;
 
-	for (size_t i = 0; i < request->n_properties; i++) {
+	for (size_t i = 0; i < request->n_properties; i++)
 		if (strcmp(request->properties[i]->name, name) == 0)
 			return request->properties[i]->value;
-	}
 	return NULL;
 }
 
