@@ -198,7 +198,7 @@ static void an_agent_is_heard_before_it_counts(void **state)
 	assert_null(roster.absent); /* agent a, which alone has the record of c, is silent */
 	const struct agent *a = roster.named->list[0], *b = roster.named->list[1];
 	assert_failed(roster_check_hosts(&roster, a, "volume 'v'", &err), ERR_UNAVAILABLE,
-		      "volume 'v' may be on a host that agent 'unix:///a' knows");
+		      "volume 'v' may be on a host that is on the list of agent 'unix:///a'");
 	assert_int_equal(roster_check_hosts(&roster, b, "volume 'v'", &err), 0);
 	scripted[0].silent = ERR_OK;
 	call_roll();
