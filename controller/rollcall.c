@@ -265,29 +265,47 @@ static void read_names(struct roster *roster, struct arena *arena, const struct 
 	roll_names(roster, arena, names, n);
 }
 
+/*
+ * A roll call: the agents that were asked, and the times (wall_us) before the first request and
+ * after the last answer.
+ */
+struct roll {
+	struct answered *list;
+	size_t n, n_answered; /* the agents that answered are the first of the list */
+	int64_t before, after;
+};
+
+/* Update the states of the agents. Returns true if an agent became lost, or is not lost any more. */
+static bool note_roll(struct roster *roster, const struct roll *roll, int64_t lost_after)
+{
+	scoped_lock(&roster->lock);
+	bool changed = false;
+
+	for (size_t i = 0; i < roll->n; i++) {
+		const struct answered *each = &roll->list[i];
+		if (i < roll->n_answered)
+			note_answer(roster, each->agent, each->says,
+				    skew_of(each->says->time, roll->before, roll->after));
+		else
+			note_down(each->agent, &each->error);
+		each->agent->state.asked = true;
+		changed |= note_lost(roster, each->agent, lost_after);
+	}
+	judge(roll->list, roll->n_answered);
+	return changed;
+}
+
 bool rollcall(struct roster *roster, int64_t lost_after)
 {
 	struct agent_set *set = roster_take(roster);
-	bool changed = false;
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct roll roll = {.n = set->n, .before = wall_us()};
 
-	struct answered *list = arena_alloc(&arena, (set->n + 1) * sizeof(*list));
-	int64_t before = wall_us();
-	size_t n = ask(&arena, set, list);
-	int64_t after = wall_us();
-	pthread_mutex_lock(&roster->lock);
-	for (size_t i = 0; i < set->n; i++) {
-		if (i < n)
-			note_answer(roster, list[i].agent, list[i].says,
-				    skew_of(list[i].says->time, before, after));
-		else
-			note_down(list[i].agent, &list[i].error);
-		list[i].agent->state.asked = true;
-		changed |= note_lost(roster, list[i].agent, lost_after);
-	}
-	judge(list, n);
-	pthread_mutex_unlock(&roster->lock);
-	read_names(roster, &arena, list, n);
+	roll.list = arena_alloc(&arena, (set->n + 1) * sizeof(*roll.list));
+	roll.n_answered = ask(&arena, set, roll.list);
+	roll.after = wall_us();
+	bool changed = note_roll(roster, &roll, lost_after);
+	read_names(roster, &arena, roll.list, roll.n_answered);
 	roster_put(roster, set);
 	return changed;
 }

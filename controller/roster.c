@@ -79,15 +79,18 @@ static void agent_free(struct agent *agent)
 	free(agent);
 }
 
+static struct agent *take_retired(struct roster *roster)
+{
+	scoped_lock(&roster->lock);
+	struct agent *retired = roster->retired;
+
+	roster->retired = NULL;
+	return retired;
+}
+
 void roster_reap(struct roster *roster)
 {
-	struct agent *agent, *next;
-
-	pthread_mutex_lock(&roster->lock);
-	agent = roster->retired;
-	roster->retired = NULL;
-	pthread_mutex_unlock(&roster->lock);
-	for (; agent; agent = next) {
+	for (struct agent *agent = take_retired(roster), *next; agent; agent = next) {
 		next = agent->next;
 		agent_free(agent);
 	}
