@@ -131,7 +131,7 @@ def test_a_new_volume_has_a_backup(pair):
 
 
 @pytest.mark.parametrize("kind", ["zfs", "encrypted", "ext4"])
-def test_all_but_the_backup_is_lost(pair, kind):
+def test_a_lost_volume_is_restored_from_its_backup(pair, kind):
     """The volume gets its name, size and parameters back, and the backup stays."""
     secrets = {"encryption_key": KEY} if kind == "encrypted" else {}
     parameters = {"zfs.compression": "off", "keep": "daily=3"}
@@ -252,7 +252,7 @@ def test_an_interrupted_stream_is_continued(pair, volume):
     assert get(f"{name}", "written#_backup-n2") == "0" and not taken(name)
 
 
-def test_what_no_stream_can_continue_is_kept(pair, volume):
+def test_a_backup_that_no_stream_continues_is_kept(pair, volume):
     """A backup that has nothing in common with the volume stays as it is, and the error says what
     to do."""
     write(volume, "one")
@@ -310,7 +310,7 @@ def test_a_backup_is_verified(new_pair, gate):
         pair.zcsi("backup", "run", "data")
 
 
-def test_a_pool_without_room_is_spared(pair, volume):
+def test_a_backup_to_a_pool_without_room_is_refused(pair, volume):
     pair.zcsi("backup", "add", "data", "n2")
     run("zfs", "set", f"quota={MIB}", pair.other.parent)
     pair.other.rescan(lambda: True)

@@ -196,7 +196,7 @@ def test_a_read_only_publish_makes_the_device_read_only(host, device):
     write(device.target, b"allowed")
 
 
-def test_a_second_staging_and_a_restarted_daemon(host, device):
+def test_a_second_staging_works_after_a_restart(host, device):
     device.capability = block("SINGLE_NODE_MULTI_WRITER")
     device.up()
     host.node_daemon.kill()
@@ -315,7 +315,7 @@ def test_snapshots_and_clones_are_devices(host, device):
             zvol(host, "small", "block", 16 * MIB).create(**source)
 
 
-def test_a_group_and_the_trash(host, device):
+def test_group_snapshots_outlive_a_deleted_volume(host, device):
     device.create()
     other = Volume(host, "files")
     other.create()

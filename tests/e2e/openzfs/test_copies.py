@@ -50,7 +50,7 @@ def test_a_copy_follows_its_volume(pair, volume, tmp_path):
     assert get(f"{pair.owner.dataset('data')}#_repl-n2", "guid") == get(own, "guid")
 
 
-def test_it_follows_by_itself(pair, volume):
+def test_a_copy_is_pushed_without_a_command(pair, volume):
     """No `zcsi sync` is needed: the copy may be behind by at most ten seconds (every=10)."""
     pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
     wait_for(pair.settled, "the copy is complete")
@@ -93,7 +93,7 @@ def test_an_owner_that_was_killed_goes_on(pair, volume):
     wait_for(pair.in_step, "the copy is in step")
 
 
-def test_bases_that_are_gone(pair, volume):
+def test_a_push_without_its_base_prints_the_remedy(pair, volume):
     """A push needs the bookmark or the snapshot of its base. Without both it fails, and zcsi prints
     the command that helps."""
     write(volume, "one")
@@ -173,7 +173,7 @@ def test_a_new_volume_of_the_same_name_is_no_heir(pair):
     wait_for(pair.in_step, "the copy is in step")
 
 
-def test_an_encrypted_volume_without_its_key(pair):
+def test_an_encrypted_volume_is_pushed_without_its_key(pair):
     volume = Volume(pair.owner, "data")
     volume.secrets = {"encryption_key": KEY}
     create(volume, {"zfs.encryption": "aes-256-gcm"})
@@ -183,7 +183,7 @@ def test_an_encrypted_volume_without_its_key(pair):
     assert get(pair.replica(), "encryptionroot") == pair.replica()
 
 
-def test_a_zvol_that_grows(pair):
+def test_a_grown_zvol_is_pushed(pair):
     volume = create(zvol(pair.owner, "data", "block"))
     pair.add()
     volume.expand(2 * volume.size)
@@ -191,7 +191,7 @@ def test_a_zvol_that_grows(pair):
     assert get(pair.replica(), "volsize") == str(2 * volume.size)
 
 
-def test_a_push_with_a_limit(pair, tmp_path):
+def test_a_push_keeps_to_its_bandwidth(pair, tmp_path):
     """With a limit of the bandwidth the whole stream arrives. The copy gets zcsi:push, so it keeps
     the limit if it becomes the volume."""
     volume = create(Volume(pair.owner, "data", size=64 * MIB), {"bandwidth": "1M"})
@@ -213,7 +213,7 @@ def test_a_push_with_a_limit(pair, tmp_path):
     volume.down()
 
 
-def test_how_far_behind_is_known_before_there_is_a_copy(pair):
+def test_sync_every_is_kept_without_a_copy(pair):
     """zcsi:push keeps sync_every before the first copy exists and after the last one was
     dropped."""
     name = pair.owner.dataset("data")
@@ -274,7 +274,7 @@ def test_the_copies_of_a_paused_volume_are_dropped_with_it(pair):
     wait_for(lambda: pair.owner.leaves() == ["_trash"], "the volume is gone")
 
 
-def test_refusals(pair, volume):
+def test_wrong_copy_commands_are_refused(pair, volume):
     assert "name another node" in pair.zcsi("copy", "add", "data", "n1", status=1)
     assert "'n7'" in pair.zcsi("copy", "add", "data", "n7", status=1)
     assert "does not exist" in pair.zcsi("copy", "add", "none", "n2", status=1)
@@ -344,7 +344,7 @@ def says(pair, reason, *words):
     wait_for(look, f"the health is {reason}, {words}", seconds=60)
 
 
-def test_health_tells_of_a_copy_that_lags(pair, volume):
+def test_health_reports_a_lagging_copy(pair, volume):
     """An owner that was restarted still knows that the copy was complete once, so the reason stays
     Lagging."""
     pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
@@ -361,7 +361,7 @@ def test_health_tells_of_a_copy_that_lags(pair, volume):
     wait_for(lambda: health(pair) == [], "the copy is up to date", seconds=60)
 
 
-def test_health_tells_that_no_copy_is_complete(pair):
+def test_health_reports_that_no_copy_is_complete(pair):
     pair.other.node_daemon.kill()
     pair.owner.agent.CreateDataset(id="data", size=8 * MIB, members=["n1", "n2"], sync_every=10)
     says(pair, "NoReplica", "only node 'n1' has all data", "'n2'", "zcsi sync data")
@@ -382,7 +382,7 @@ def test_health_does_not_wait_for_a_push(new_pair, gate):
         wait_for(lambda: health(pair) == [], "the copy is complete")
 
 
-def test_the_copy_of_a_clone_knows_its_source(pair):
+def test_the_copy_of_a_clone_records_its_source(pair):
     create(Volume(pair.owner, "data"))
     twin = Volume(pair.owner, "twin")
     twin.create(volume_content_source={"volume": {"volume_id": "data"}})

@@ -31,7 +31,7 @@ def synced(pair):
     wait_for(pair.in_step, "the copy is in step")
 
 
-def test_a_pool_without_room_is_spared(pair, volume):
+def test_a_push_to_a_pool_without_room_is_refused(pair, volume):
     pair.add()
     run("zfs", "set", f"quota={MIB}", pair.other.parent)
     write(volume, "much", SIZE)
@@ -41,7 +41,7 @@ def test_a_pool_without_room_is_spared(pair, volume):
     synced(pair)
 
 
-def test_failures_heap_up_no_snapshots(pair, volume):
+def test_failed_pushes_leave_no_snapshots(pair, volume):
     """Each attempt to push takes a snapshot. Only the base and the newest snapshot stay, and maybe
     that of an attempt which zcsi-node has made by itself."""
     pair.add()
@@ -57,7 +57,7 @@ def test_failures_heap_up_no_snapshots(pair, volume):
     assert is_tidy(pair)
 
 
-def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
+def test_snapshots_of_other_tools_do_not_block_a_push(pair, volume):
     pair.add()
     run("zfs", "snapshot", f"{pair.owner.dataset('data')}@by-hand")
     run("zfs", "snapshot", f"{pair.replica()}@by-hand")
@@ -66,7 +66,7 @@ def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
     assert get(f"{pair.replica()}@by-hand", "type") == "snapshot"
 
 
-def test_snapshots_that_others_took_travel_if_they_shall(pair, volume):
+def test_snapshots_of_other_tools_are_pushed_on_request(pair, volume):
     """A snapshot with a name that a snapshot of the copy already has is left out, and is no
     obstacle."""
     def snapshot(dataset, *names):
@@ -101,7 +101,7 @@ def test_snapshots_that_others_took_travel_if_they_shall(pair, volume):
     assert is_tidy(pair)
 
 
-def test_a_copy_that_was_written_to(pair, volume, tmp_path):
+def test_a_push_to_a_modified_copy_is_refused(pair, volume, tmp_path):
     pair.add()
     run("mount", "-t", "zfs", pair.replica(), tmp_path)
     Path(tmp_path, "by-hand").write_text("lost")
@@ -115,7 +115,7 @@ def test_a_copy_that_was_written_to(pair, volume, tmp_path):
     synced(pair)
 
 
-def test_a_volume_that_was_rolled_back(pair, volume):
+def test_a_push_of_a_rolled_back_volume_is_refused(pair, volume):
     """After the rollback only the copy has some data, so the push fails and a person decides."""
     pair.owner.agent.SnapshotDataset(id="data", name="before")
     pair.add()
@@ -135,7 +135,7 @@ def test_a_volume_that_was_rolled_back(pair, volume):
         step()
 
 
-def test_a_node_that_is_stopped_holds_nobody_up(pair, volume):
+def test_a_stopped_node_does_not_block_the_owner(pair, volume):
     pair.add()
     pair.other.node_daemon.signal(signal.SIGSTOP)
     write(volume, "more")
@@ -185,7 +185,7 @@ def test_the_progress_of_a_push_is_shown(in_stream, gate):
 
 
 @pytest.mark.parametrize("which", ["owner", "other"])
-def test_a_node_that_is_killed_in_a_stream(in_stream, gate, which):
+def test_a_stream_is_resumed_after_a_kill(in_stream, gate, which):
     host = getattr(in_stream, which)
     host.node_daemon.kill()
     gate.open()
@@ -195,7 +195,7 @@ def test_a_node_that_is_killed_in_a_stream(in_stream, gate, which):
     assert get(f"{in_stream.replica()}@asked", "zcsi:snapshot") == "asked"
 
 
-def test_a_node_that_is_told_to_stop_in_a_stream(in_stream, gate):
+def test_a_stream_is_resumed_after_a_stop(in_stream, gate):
     daemon = in_stream.owner.node_daemon
     daemon.signal(signal.SIGTERM)
     assert daemon.wait() == 0
@@ -221,7 +221,7 @@ def sends(host):
     return True
 
 
-def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
+def test_a_pause_ends_a_running_stream(in_stream, gate):
     """A pause ends the stream, and the volume is pushed again after `zcsi resume`."""
     assert sends(in_stream.owner)
     in_stream.zcsi("pause", "data")
@@ -233,7 +233,7 @@ def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
     assert is_tidy(in_stream)
 
 
-def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
+def test_an_interrupted_stream_without_its_snapshot_is_dropped(in_stream, gate):
     """If the snapshot of an interrupted stream is gone, its received part is dropped, and a new
     stream is sent from the base."""
     in_stream.owner.node_daemon.kill()
@@ -258,7 +258,7 @@ def is_tidy(pair):
 @pytest.mark.parametrize("program", ["snapshot {data}@", "send -nP", "send -Lc", "destroy {data}#",
                                      "bookmark {data}@asked", "bookmark {data}@_repl-",
                                      "destroy {data}@"])
-def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
+def test_a_push_survives_a_kill_of_its_owner_at_each_program(new_pair, gate, program, runs):
     """The program, held at the gate, runs after the end of its zcsi-node if `runs`, else never."""
     with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.owner.node_daemon.kill()
@@ -272,7 +272,7 @@ def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
 
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("program", [RECEIVE, "list"])
-def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
+def test_a_push_survives_a_kill_of_its_target_at_each_program(new_pair, gate, program, runs):
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.other.node_daemon.kill()
         if not runs:
@@ -303,7 +303,7 @@ def test_a_snapshot_whose_record_was_not_set_gets_it_later(new_pair, gate, runs)
             assert get(f"{pair.replica()}@asked", "zcsi:snapshot") == "asked" and is_tidy(pair)
 
 
-def test_a_snapshot_that_arrived_unheard_may_be_deleted(new_pair, gate):
+def test_a_snapshot_that_arrived_without_an_answer_may_be_deleted(new_pair, gate):
     """The next stream begins at the spare bookmark."""
     with new_pair(other_env=gate.env) as pair, \
             stopped_at(pair, gate, "set zcsi:version=1 zcsi:snapshot=asked"):

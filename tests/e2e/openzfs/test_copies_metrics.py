@@ -62,7 +62,7 @@ def row_of(pair):
     return row
 
 
-def test_a_copy_that_follows(pair, volume):
+def test_metrics_show_an_up_to_date_copy(pair, volume):
     assert of_copy(pair) == {}
     assert counted(pair) == {("pushes_total", "ok"): 0, ("pushes_total", "failed"): 0,
                              ("sent_bytes_total", ""): 0}
@@ -80,7 +80,7 @@ def test_a_copy_that_follows(pair, volume):
     wait_for(lambda: row_of(pair)[5:7] == ["0", "ok"], "zcsi says so too", seconds=60)
 
 
-def test_a_copy_whose_pushes_fail(pair, volume):
+def test_failed_pushes_are_counted(pair, volume):
     pair.owner.agent.AddMember(id="data", node_id="n2", every=EVERY)
     pair.sync()
     before = of_copy(pair)
@@ -107,7 +107,7 @@ def test_a_copy_whose_pushes_fail(pair, volume):
     assert after["synced_timestamp_seconds"] > before["synced_timestamp_seconds"]
 
 
-def test_a_copy_that_is_paused(pair, volume):
+def test_metrics_show_a_paused_copy(pair, volume):
     pair.owner.agent.AddMember(id="data", node_id="n2", every=EVERY)
     pair.sync()
     pair.zcsi("pause", "data")

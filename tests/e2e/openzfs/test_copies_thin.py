@@ -62,7 +62,7 @@ def keep(pair, value):
                                    properties=[{"name": "zcsi:keep", "value": value}])
 
 
-def test_scheduled_snapshots_travel_and_go_with_the_volumes(pair, volume):
+def test_scheduled_snapshots_are_pushed_and_destroyed_with_the_volumes(pair, volume):
     """The copy has the schedule too, for the time when it is the volume."""
     copy, name = pair.replica(), pair.owner.dataset("data")
     old = "2020-01-01T00:00:00Z_yearly"
@@ -79,7 +79,7 @@ def test_scheduled_snapshots_travel_and_go_with_the_volumes(pair, volume):
     assert not [leaf for leaf in leaves(copy) if leaf.endswith("_yearly")] and is_tidy(pair)
 
 
-def test_what_is_held_or_has_a_clone_stays(pair, volume):
+def test_held_and_cloned_snapshots_of_a_copy_stay(pair, volume):
     push(pair, volume, "a", "b")
     copy, look = pair.replica(), pair.other.dataset("look")
     held, cloned = leaves(copy)
@@ -157,7 +157,7 @@ def test_only_what_its_owner_may_name_is_destroyed(target):
 
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("which", ["owner", "other"])
-def test_a_node_that_is_killed_while_a_copy_is_thinned(new_pair, gate, which, runs):
+def test_thinning_a_copy_is_finished_after_a_kill(new_pair, gate, which, runs):
     """The zfs destroy, held at the gate, runs after the end of zcsi-node if `runs`, else never."""
     with new_pair(other_env=gate.env) as pair, in_use(pair) as volume:
         pair.add()

@@ -46,7 +46,7 @@ def have_all(trio, *hosts, leaf="data", owner=None):
         get(trio.replica(leaf, host), "written") for host in hosts)
 
 
-def test_each_keeps_the_volumes_of_the_others(trio):
+def test_each_host_keeps_copies_for_the_others(trio):
     for host in trio.hosts:
         create(Volume(trio.owner, f"of-{host.node_id}"), {"replicas": "3", "sync_every": "10s"},
                host.node_id)
@@ -58,7 +58,7 @@ def test_each_keeps_the_volumes_of_the_others(trio):
         assert [each.id for each in host.agent.ListDatasets().datasets] == [leaf]
 
 
-def test_one_snapshot_serves_all_copies(trio, volume):
+def test_all_copies_get_the_same_snapshot(trio, volume):
     daemon = trio.owner.node_daemon
     start = daemon.mark()
     write(volume, "two")
@@ -81,7 +81,7 @@ def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_packets_lost_in_one_direction(trio, volume, way):
+def test_a_push_fails_while_packets_are_lost_in_one_direction(trio, volume, way):
     _, near, far = trio.hosts
     impair(far, way, "loss", "100%")
     try:

@@ -93,7 +93,7 @@ def cloned(volume, name="copy", **fields):
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_nothing_is_lost_and_the_source_can_go(host, kind):
+def test_a_detached_clone_keeps_all_data_and_frees_its_source(host, kind):
     volume = made(host, kind)
     write(volume, "1-source")
     copy = cloned(volume)
@@ -197,7 +197,7 @@ def test_a_dry_run_changes_nothing(host):
     assert (own(host.dataset("copy")), host.state()) == before
 
 
-def test_what_others_depend_on_is_refused(host):
+def test_a_volume_with_dependents_is_refused(host):
     volume = made(host, "zfs")
     copy = cloned(volume)
     take(copy, "a")
@@ -223,7 +223,7 @@ def test_what_others_depend_on_is_refused(host):
     assert detach(host)["state"] == "detached"
 
 
-def test_what_is_used_is_refused(host):
+def test_a_volume_in_use_is_refused(host):
     volume = made(host, "zfs")
     copy = cloned(volume)
     copy.attach()
@@ -246,7 +246,7 @@ def test_an_open_device_is_refused(host):
     assert len(content(copy)) == 1
 
 
-def test_an_encrypted_one_is_refused(host, volume):
+def test_an_encrypted_clone_is_refused(host, volume):
     volume.secrets = {"encryption_key": "0f" * 32}
     volume.create(parameters={"zfs.encryption": "on"})
     take(volume)
@@ -257,7 +257,7 @@ def test_an_encrypted_one_is_refused(host, volume):
     assert "it is encrypted" in refusal(host)
 
 
-def test_a_full_pool_refuses_it_and_nothing_is_left(host):
+def test_a_detach_without_room_is_refused_and_leaves_nothing(host):
     volume = made(host, "zfs")
     write(volume, "1-source", 6 * MIB)
     copy = cloned(volume)
@@ -301,7 +301,7 @@ def test_a_snapshot_during_the_copy_is_copied_too(gated, gate):
     copy.down()
 
 
-def test_what_is_written_during_the_copy_is_not_lost(gated, gate):
+def test_a_write_during_the_copy_is_not_lost(gated, gate):
     copy = cloned(made(gated, "zfs"))
     gate.hold(" receive ")
     assert gated.agent.DetachDataset(id="copy").running
@@ -319,7 +319,7 @@ def test_what_is_written_during_the_copy_is_not_lost(gated, gate):
     assert [name for name, _ in content(copy)] == ["note"]
 
 
-def test_what_a_snapshot_has_that_is_taken_at_the_end_is_not_lost(gated, gate):
+def test_a_snapshot_during_the_last_step_is_kept(gated, gate):
     """By hand, between the last look at its snapshots and the one at what was written since."""
     copy = cloned(made(gated, "zfs"))
     name = gated.dataset("copy")

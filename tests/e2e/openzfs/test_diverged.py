@@ -70,7 +70,7 @@ def snapshots(host):
     return run("zfs", "list", "-rHt", "snapshot", "-o", "name", host.parent).split()
 
 
-def test_health_and_metric_tell_of_it_until_it_is_dropped(pair):
+def test_diverged_data_is_reported_until_it_is_dropped(pair):
     """The volume is attached and used meanwhile, as any other one."""
     diverge(pair)
     assert metric(pair.owner) == 1
@@ -88,7 +88,7 @@ def test_health_and_metric_tell_of_it_until_it_is_dropped(pair):
 
 
 @pytest.mark.parametrize("kind", ["zfs", "ext4"])
-def test_it_is_mounted_and_what_is_printed_ends_it(pair, folder, kind):
+def test_diverged_data_is_mounted_and_the_printed_commands_end_that(pair, folder, kind):
     diverge(pair, kind)
     said = pair.zcsi("diverged", "mount", "data", folder).splitlines()
     assert (folder / "a b").read_text() == "late\n" and not (folder / "one").exists()
@@ -103,7 +103,7 @@ def test_it_is_mounted_and_what_is_printed_ends_it(pair, folder, kind):
     pair.zcsi("diverged", "drop", "data-0", "--destroy", "1")
 
 
-def test_it_is_mounted_on_its_host_only(pair, folder, tmp_path):
+def test_diverged_data_is_mounted_on_its_host_only(pair, folder, tmp_path):
     """Both hosts are this machine, so a zfs that does not know the dataset is another host's."""
     diverge(pair)
     script = tmp_path / "bin" / "zfs"
@@ -142,7 +142,7 @@ def test_a_diff_names_the_files(pair):
         list(pair.owner.agent.DiffDiverged(name="../data"))
 
 
-def test_a_diff_after_the_volume_came_back(pair):
+def test_a_diff_works_after_the_volume_came_back(pair):
     """The copy, with which it is compared, is the volume again, and in use."""
     diverge(pair)
     pair.zcsi("move", "data", "n1")
@@ -154,7 +154,7 @@ def test_a_diff_after_the_volume_came_back(pair):
     volume.down()
 
 
-def test_a_diff_of_an_encrypted_one_needs_its_key(pair):
+def test_a_diff_of_encrypted_data_needs_its_key(pair):
     volume = Volume(pair.owner, "data", size=64 * MIB)
     volume.secrets = {"encryption_key": KEY}
     use(pair.owner, create(volume, {"zfs.encryption": "aes-256-gcm"}))
@@ -209,7 +209,7 @@ def test_a_diff_ends_with_its_command(new_pair, gate):
         assert pair.zcsi("diverged", "diff", "data")
 
 
-def test_without_a_common_snapshot_all_of_it_is_there_only(pair):
+def test_a_diff_without_a_common_snapshot_is_refused(pair):
     """Here a volume is put aside that had no copy at all."""
     diverge(pair)
     with in_use(pair, volume=Volume(pair.owner, "other", size=64 * MIB)) as other:

@@ -21,14 +21,14 @@ def volume(pair):
         yield made
 
 
-def test_a_backup_that_was_never_read_back(pair, volume):
+def test_an_unverified_backup_is_reported(pair, volume):
     run("zfs", "inherit", "zcsi:verified", backup(pair.other))
     mended(pair.hosts, text="its backup was never read back", effect="note", volume="data",
            node="n2", type="zcsi backup verify data n2")
     assert doctor(*pair.hosts) == []
 
 
-def test_a_backup_that_failed(pair, volume):
+def test_a_failed_backup_is_reported(pair, volume):
     pair.owner.node_daemon.kill()
     task = pair.other.agent.RunBackup(id="data").task  # as by its schedule
     wait_for(lambda: pair.other.agent.GetBackupTask(task=task).ended, "the run has ended", 120)
@@ -39,7 +39,7 @@ def test_a_backup_that_failed(pair, volume):
     assert doctor(*pair.hosts) == []
 
 
-def test_a_backup_that_no_stream_continues(pair, volume):
+def test_a_backup_that_no_stream_continues_is_reported(pair, volume):
     """The old backup stays, under another name."""
     run("zfs", "destroy", f"{pair.owner.dataset('data')}#_backup-n2")
     pair.zcsi("backup", "run", "data", status=1)
@@ -52,7 +52,7 @@ def test_a_backup_that_no_stream_continues(pair, volume):
     assert [each.effect for each in doctor(*pair.hosts)] == ["note"]
 
 
-def test_a_backup_of_a_volume_that_is_gone(pair, volume):
+def test_a_backup_without_its_volume_is_reported(pair, volume):
     run("zfs", "set", "zcsi:backup_every=60", backup(pair.other))  # the next run is soon, and fails
     volume.down()
     volume.delete()
@@ -63,7 +63,7 @@ def test_a_backup_of_a_volume_that_is_gone(pair, volume):
     assert get(pair.other.dataset("data"), "type") == "filesystem"
 
 
-def test_a_backup_that_cannot_be_read_back(new_pair, gate):
+def test_an_unreadable_backup_is_reported(new_pair, gate):
     with new_pair(other_env=gate.env) as pair, in_use(pair) as volume:
         write(volume, "one")
         pair.zcsi("backup", "add", "data", "n2")

@@ -13,7 +13,7 @@ def found(pair, text):
     return [each for each in doctor(*pair.hosts) if text in each.text]
 
 
-def test_copies_that_are_well_and_one_that_is_paused(pair):
+def test_only_a_paused_copy_is_reported(pair):
     filled(pair)
     assert doctor(*pair.hosts) == []
     pair.zcsi("pause", "data")
@@ -23,7 +23,7 @@ def test_copies_that_are_well_and_one_that_is_paused(pair):
     assert doctor(*pair.hosts) == []
 
 
-def test_a_push_that_failed(pair):
+def test_a_failed_push_is_reported(pair):
     filled(pair)
     lose(pair.other)
     pair.zcsi("sync", "data", status=1)
@@ -35,7 +35,7 @@ def test_a_push_that_failed(pair):
     assert doctor(*pair.hosts) == []
 
 
-def test_the_owner_is_lost(pair):
+def test_a_lost_owner_is_reported(pair):
     filled(pair)
     lose(pair.owner)
     assert "does not answer" in found(pair, "its agent")[0].text
@@ -47,7 +47,7 @@ def test_the_owner_is_lost(pair):
     assert doctor(*pair.hosts) == []
 
 
-def test_data_that_was_put_aside(pair):
+def test_diverged_data_is_reported(pair):
     with in_use(pair) as volume:
         write(volume, "one")
         pair.add()
@@ -65,7 +65,7 @@ def test_data_that_was_put_aside(pair):
            node="n1", type="zcsi diverged drop data-0 --node n1")
 
 
-def test_a_booted_owner_that_is_not_confirmed(pair):
+def test_an_unconfirmed_owner_is_reported(pair):
     filled(pair)
     lose(pair.other)
     lose(pair.owner)
@@ -83,21 +83,21 @@ def of_nodes(pair, nodes):
     pair.owner.read_again()
 
 
-def test_a_member_that_is_no_host(pair):
+def test_a_member_without_an_agent_is_reported(pair):
     of_nodes(pair, "n1,n9")
     mended(pair.hosts, text="'n9', which is to have a copy, is none of the agents",
            effect="may stop", volume="data", node="n1", type="zcsi copy drop data n9 --gone")
     wait_for(lambda: doctor(*pair.hosts) == [], "nothing is wrong")
 
 
-def test_a_node_that_was_replaced_and_is_gone(pair):
+def test_a_replaced_node_that_is_gone_is_reported(pair):
     of_nodes(pair, "n1:n9")
     mended(pair.hosts, text="node 'n9' did not answer and has been replaced", effect="waits",
            volume="data", node="n1", type="zcsi copy drop data n9 --gone")
     assert doctor(*pair.hosts) == []
 
 
-def test_a_copy_whose_volume_is_gone(pair):
+def test_a_copy_without_its_volume_is_reported(pair):
     filled(pair)
     run("zfs", "destroy", "-r", pair.owner.dataset("data"))
     pair.owner.rescan(lambda: not pair.owner.ids())
@@ -108,7 +108,7 @@ def test_a_copy_whose_volume_is_gone(pair):
     run("zfs", "destroy", "-r", kept)
 
 
-def test_a_silent_node_that_is_not_replaced(pair):
+def test_a_lost_node_without_a_replacement_is_reported(pair):
     filled(pair)
     pair.zcsi("modify", "data", "repair_after=10s")
     lose(pair.other)

@@ -117,7 +117,7 @@ def test_a_drain_that_is_interrupted_goes_on(new_trio, gate):
         assert ids(trio.other) == ["a", "b", "c"] and ids(trio.owner) == []
 
 
-def test_why_tells_of_copies_and_moves(pair):
+def test_why_prints_copies_and_moves(pair):
     """zcsi why describes a complete copy, a copy whose push fails, and a volume on a node that is
     down."""
     create(Volume(pair.owner, "data"))

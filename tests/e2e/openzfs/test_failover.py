@@ -107,7 +107,7 @@ def test_a_copy_takes_over_and_the_lost_host_returns_as_a_copy(pair, kind):
     back.down()
 
 
-def test_what_only_the_lost_host_has_is_kept(pair):
+def test_data_of_the_lost_host_alone_is_kept(pair):
     """The workload of the lost host goes on writing. When the host is back, its mount stays until
     it is unmounted; then what it wrote is put aside, and it gets a copy of the other volume."""
     with in_use(pair) as volume:
@@ -156,7 +156,7 @@ def test_what_only_the_lost_host_has_is_kept(pair):
 
 
 @pytest.mark.parametrize("kind", ["zfs", "ext4"])
-def test_what_is_put_aside_shares_its_data_with_the_copy(pair, kind, tmp_path):
+def test_diverged_data_shares_blocks_with_the_copy(pair, kind, tmp_path):
     """The lost host's copy is continued from what both have, so no data is sent or kept twice. It
     can be given up in any order: here the volume moves back before what was kept is dropped."""
     filled(pair, kind)
@@ -299,7 +299,7 @@ def ends(pair, wanted, kind):
 @pytest.mark.parametrize("kind, program", [
     ("zfs", "set zcsi:accepted"), ("zfs", "rename"), ("ext4", "rename"),
     ("ext4", "inherit volmode")])
-def test_the_new_owner_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+def test_a_failover_survives_a_kill_at_each_program(new_pair, gate, kind, program, runs):
     with new_pair(other_env=gate.env) as pair:
         wanted = filled(pair, kind)
         lose(pair.owner)
@@ -314,7 +314,7 @@ def test_the_new_owner_is_killed_at_each_program(new_pair, gate, kind, program, 
 @pytest.mark.parametrize("kind, program", [
     ("zfs", "set zcsi:owner=newer"), ("zfs", "set zcsi:epoch"), ("zfs", "rename"),
     ("zfs", "set zcsi:owner=-"), ("ext4", "rename")])
-def test_the_returned_host_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+def test_a_return_survives_a_kill_at_each_program(new_pair, gate, kind, program, runs):
     with new_pair(owner_env=gate.env) as pair:
         wanted = filled(pair, kind)
         lose(pair.owner)
@@ -328,7 +328,7 @@ def test_the_returned_host_is_killed_at_each_program(new_pair, gate, kind, progr
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("kind, program", [
     ("zfs", "clone"), ("zfs", "promote"), ("ext4", "promote"), ("zfs", "rename")])
-def test_a_host_that_puts_data_aside_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+def test_diverged_data_survives_a_kill_at_each_program(new_pair, gate, kind, program, runs):
     with new_pair(owner_env=gate.env) as pair:
         wanted = filled(pair, kind)
         lose(pair.owner)
@@ -435,7 +435,7 @@ def test_a_silent_survivor_stops_a_failover_unless_it_is_lost_too(trio, volume):
     assert get(near.dataset("data"), "zcsi:owner").endswith("lost=n1,lost=n3")
 
 
-def test_of_two_failovers_at_once_one_wins(trio, volume):
+def test_two_failovers_at_once_have_one_winner(trio, volume):
     lose(trio.owner)
     words = ("failover", "data", "--lost", "n1", "--accept-loss", "1h", "--to")
     both = [trio.begin(*words, node) for node in ("n2", "n3")]
@@ -446,7 +446,7 @@ def test_of_two_failovers_at_once_one_wins(trio, volume):
     assert len(survivors(trio)) == 1
 
 
-def test_a_host_that_was_cut_off_makes_way(trio, volume):
+def test_a_partitioned_owner_gives_the_volume_up(trio, volume):
     """The lost host still runs, and hears of the failover when the network is back."""
     trio.owner.namespaces.unplug()
     take_over(trio, "data", "--to", "n3")
@@ -477,7 +477,7 @@ def test_a_host_that_a_survivor_reaches_is_not_lost(trio, volume):
     there.down()
 
 
-def test_a_plan_tells_when_the_lost_host_spoke(trio, volume):
+def test_a_plan_prints_the_last_call_of_the_lost_host(trio, volume):
     """The owner speaks to the nodes with copies twice a minute, and when it is started."""
     lose(trio.owner)
     trio.owner.start_node()

@@ -57,7 +57,7 @@ def programs(host):
 
 
 @BOTH
-def test_a_file_system_volume_from_create_to_delete(host, kind):
+def test_a_file_system_volume_is_created_used_and_deleted(host, kind):
     volume = made(host, kind)
     volume.up()
     assert programs(host) == [f"mkfs.{kind}"] and formatted(volume) == kind
@@ -180,7 +180,7 @@ def test_a_clone_gets_a_uuid_of_its_own(host, kind):
         run("e2fsck", "-f", "-n", device_of(old))
 
 
-def test_permissions_of_the_root_directory(host):
+def test_the_root_directory_gets_the_permissions_of_the_parameters(host):
     volume = made(host, "ext4")
     volume.create(parameters={"owner": "1001", "group": "1002", "mode": "0750"})
     volume.stage()

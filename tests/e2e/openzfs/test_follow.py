@@ -136,7 +136,7 @@ def test_calls_while_a_volume_moves_find_the_one_move(new_pair, gate):
         wait_for(pair.settled, "no push runs")
 
 
-def test_what_keeps_a_volume_away_is_told(pair):
+def test_reasons_against_following_are_reported(pair):
     """Three reasons why a volume does not follow: its parameter `follow`, a target node that is
     down, and an owner that is down."""
     here, wanted = filled(pair)

@@ -21,7 +21,7 @@ def is_only_at(trio, *hosts):
         name.endswith("/data") for name in datasets(host.parent))] == list(hosts)
 
 
-def test_it_needs_no_copies(trio):
+def test_a_volume_follows_anywhere_without_copies(trio):
     create(Volume(trio.owner, "data"), {"follow": "anywhere", "sync_every": "10s"})
     assert topologies(trio) == []
     here, there, third = (of(trio, host) for host in trio.hosts)
@@ -42,7 +42,7 @@ def test_it_needs_no_copies(trio):
         down(volume)
 
 
-def test_it_keeps_as_many_copies_as_it_had(trio):
+def test_a_volume_that_follows_anywhere_keeps_its_number_of_copies(trio):
     create(Volume(trio.owner, "data"),
            {"follow": "anywhere", "sync_every": "10s", "members": "n1,n2"})
     here, third = of(trio, trio.owner), of(trio, trio.hosts[2])

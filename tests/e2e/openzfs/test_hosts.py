@@ -70,7 +70,7 @@ def settled(controllers):
                          for controller in controllers), "all agents answer", 60)
 
 
-def test_one_name_is_one_volume_of_three_pools(hosts, controllers):
+def test_a_name_is_one_volume_of_three_pools(hosts, controllers):
     calls = [(f"v{n}", create(controller, f"v{n}")) for n in range(NAMES)
              for controller in controllers]
     told = {(name, place(call)) for name, call in calls}
@@ -98,7 +98,7 @@ def test_all_calls_succeed_over_a_slow_network(hosts, controllers):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_packet_loss_in_one_direction(hosts, controllers, way):
+def test_packet_loss_in_one_direction_fails_only_calls_for_that_host(hosts, controllers, way):
     near, far = hosts[0], hosts[1]
     assert place(create(controllers[0], "near", near.node_id)) == near.node_id
     impair(far, way, "loss", "100%")

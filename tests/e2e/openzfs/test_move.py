@@ -122,7 +122,7 @@ def test_a_volume_in_use_does_not_move(pair):
         assert owners(pair) == ["n2"]
 
 
-def test_refusals(pair):
+def test_wrong_moves_are_refused(pair):
     create(Volume(pair.owner, "data"))
     assert "zcsi copy add data n2" in pair.zcsi("move", "data", "n2", status=1)
     pair.add()

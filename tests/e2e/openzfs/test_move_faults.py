@@ -79,7 +79,7 @@ def ends(pair, wanted, node="n2", kind="zfs"):
     *(("zfs", *row) for row in PROGRAMS), *(("ext4", *row) for row in ONLY_OF_ZVOLS),
     *(pytest.param("ext4", *row, marks=pytest.mark.matrix) for row in PROGRAMS
       if row not in ONLY_OF_ZVOLS)])
-def test_a_node_that_is_killed_at_each_program(new_pair, gate, kind, side, program, runs):
+def test_a_move_survives_a_kill_at_each_program(new_pair, gate, kind, side, program, runs):
     """The program, held at the gate, runs after the end of its zcsi-node if `runs`, else never."""
     with new_pair(**{f"{side}_env": gate.env}) as pair, \
             stopped_at(pair, gate, program, kind) as (wanted, _):
@@ -180,7 +180,7 @@ def test_a_volume_that_is_on_no_node_is_not_missing(new_pair, gate):
         ends(pair, wanted)
 
 
-def test_the_other_node_is_down(pair):
+def test_a_move_to_a_node_that_is_down_leaves_the_volume(pair):
     wanted = filled(pair)
     pair.other.node_daemon.kill()
     assert "n2" in pair.zcsi("move", "data", "n2", status=1)

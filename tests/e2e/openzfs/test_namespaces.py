@@ -15,7 +15,7 @@ def reaches(one, other):
     return "ConnectionRefused" in subprocess.run(argv, capture_output=True, text=True).stderr
 
 
-def test_one_controller_has_the_agents_of_all_the_hosts(new_hosts):
+def test_a_controller_has_the_agents_of_all_the_hosts(new_hosts):
     one, two, three = new_hosts(3)
     two.start_node()
     three.start_node()

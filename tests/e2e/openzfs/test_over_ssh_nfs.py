@@ -243,7 +243,7 @@ def check(nas, words):
     return [line for line in done.stdout.splitlines() if words in line]
 
 
-def test_check_says_what_the_user_lacks(nas):
+def test_check_reports_missing_permissions_of_the_user(nas):
     assert check(nas, "OpenZFS") == ["ok OpenZFS of the kernel"]
     assert {line.split()[0] for line in check(nas, "sudo 'zfs")} == {"ok"}
     assert check(nas, f"zfs allow 'create' to '{USER}'")[0].startswith("ok ")

@@ -75,14 +75,14 @@ def load_key(dataset):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_move_takes_them_along(pair, pools, kind):
+def test_a_move_takes_the_last_writes_along(pair, pools, kind):
     volume = cut(pools, pair, kind)
     boot(pair.owner, volume)
     pair.zcsi("move", "data", "n2")
     assert has_all(pair.other, make(pair.other, kind))
 
 
-def test_a_push_takes_them_along(pair, pools):
+def test_a_push_takes_the_last_writes_along(pair, pools):
     """So the copy that takes over has them too, and the host that returns has nothing else."""
     volume = cut(pools, pair)
     boot(pair.owner, volume)
@@ -95,7 +95,7 @@ def test_a_push_takes_them_along(pair, pools):
     assert not [leaf for leaf in pair.owner.leaves() if leaf.startswith("_diverged/")]
 
 
-def test_a_host_that_returns_keeps_them(pair, pools, tmp_path):
+def test_a_host_that_returns_keeps_the_last_writes(pair, pools, tmp_path):
     cut(pools, pair)
     take_over(pair, "data")
     hide_the_claim(pair.owner)
@@ -104,7 +104,7 @@ def test_a_host_that_returns_keeps_them(pair, pools, tmp_path):
     assert look(pair, tmp_path / "look") == "acknowledged"
 
 
-def test_snapshots_and_clones_have_them(host, pools):
+def test_snapshots_and_clones_have_the_last_writes(host, pools):
     """CreateSnapshot, a group, and the clone of a volume, each of a volume of its own."""
     volumes = [Volume(host, name, size=64 * MIB).up() for name in ("one", "two", "three")]
     for volume in volumes:
@@ -124,7 +124,7 @@ def test_snapshots_and_clones_have_them(host, pools):
         assert has_all(host, made)
 
 
-def test_a_rollback_keeps_them(pair, pools):
+def test_a_rollback_keeps_the_last_writes(pair, pools, tmp_path):
     """The last writes are in the snapshot that zcsi takes of the present state first."""
     volume = up(pair.owner)
     pair.owner.agent.SnapshotDataset(id="data", name="good")

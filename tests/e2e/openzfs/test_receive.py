@@ -90,7 +90,7 @@ def replica(host):
     return host.dataset("_replica/data")
 
 
-def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(two_hosts, source):
+def test_a_received_copy_is_not_listed_as_a_volume(two_hosts, source):
     _, target = two_hosts
     properties = [{"name": "compression", "value": "off"}, {"name": "com.example:a", "value": "b"}]
     copy = source.push(target, "one", source.bytes("one"), properties=properties,
@@ -159,7 +159,7 @@ def test_a_cut_stream_is_continued(two_hosts, source):
         assert copy.snapshots[0].name == leaf and not copy.token
 
 
-def test_what_a_cut_stream_left_is_discarded_on_request(two_hosts, source):
+def test_a_partial_stream_is_discarded_on_request(two_hosts, source):
     _, target = two_hosts
     data = source.bytes("one")
     with refused(grpc.StatusCode.UNAVAILABLE):
@@ -229,7 +229,7 @@ def test_a_receive_that_runs_full_gives_its_space_back(two_hosts, source):
     assert not state(target).token and [row.name for row in state(target).snapshots] == ["one"]
 
 
-def test_a_peer_that_is_killed_leaves_what_can_be_continued(two_hosts, source):
+def test_a_killed_receiver_leaves_a_stream_that_can_be_continued(two_hosts, source):
     _, target = two_hosts
     data = source.bytes("one")
     def requests():
@@ -246,7 +246,7 @@ def test_a_peer_that_is_killed_leaves_what_can_be_continued(two_hosts, source):
     assert copy.snapshots[0].guid == guid(f"{source.name}@one")
 
 
-def test_refusals(two_hosts, source):
+def test_wrong_streams_are_refused(two_hosts, source):
     owner, target = two_hosts
     data = source.bytes("one")
     with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="has the volume 'data' itself"):
@@ -288,7 +288,7 @@ def test_an_encrypted_volume_stays_encrypted(two_hosts):
     assert get(replica(target), "keystatus") == "unavailable"
 
 
-def test_a_zvol_that_grew(two_hosts):
+def test_a_grown_zvol_is_received(two_hosts):
     owner, target = two_hosts
     volume = zvol(owner, "data", "ext4")
     create(volume)

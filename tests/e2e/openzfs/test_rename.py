@@ -78,7 +78,7 @@ def test_a_clone_with_the_key_of_another_volume_keeps_its_name(pair):
     assert sorted(host.ids()) == ["copy", "fresh"]
 
 
-def test_copies_and_backups_are_ended_before(pair):
+def test_a_volume_with_copies_or_backups_is_not_renamed(pair):
     """The new name is none of a copy or of a backup either, also after their volume is gone."""
     with in_use(pair) as volume:
         write(volume, "one")

@@ -97,7 +97,7 @@ def test_a_node_that_returns_early_leaves_one_copy_too_many_for_a_while(trio, vo
     assert len(told(owner, "another one gets a copy")) == 1
 
 
-def test_an_owner_that_is_cut_off_replaces_nobody(trio, volume):
+def test_a_partitioned_owner_replaces_no_node(trio, volume):
     """The owner reaches itself alone, so two of three are silent. The copies stay as they are."""
     owner, other, third = trio.hosts
     owner.namespaces.unplug()
@@ -109,7 +109,7 @@ def test_an_owner_that_is_cut_off_replaces_nobody(trio, volume):
     assert has_copy(other) and not has_copy(third)
 
 
-def test_deletion_reaches_the_nodes_that_are_silent(trio):
+def test_a_deletion_reaches_nodes_that_answer_later(trio):
     """The volume stays in the trash until the last copy is dropped: that of a member, and that of a
     node that was replaced, though no snapshot is left that would keep it there."""
     owner, lost, third = trio.hosts

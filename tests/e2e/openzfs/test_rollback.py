@@ -88,7 +88,7 @@ def test_a_volume_goes_back_and_forth_and_loses_nothing(host, kind):
     assert listed(host) == [] and host.ids() == []
 
 
-def test_properties_stay(host):
+def test_a_rollback_keeps_all_properties(host):
     volume = made(host, "zfs", parameters={"zfs.compression": "zle", "zfs.user.site:owner": "a b",
                                            "provisioning": "thick"})
     take(volume, "one")
@@ -116,7 +116,7 @@ def test_a_dry_run_changes_nothing(host):
     assert read(volume) == "1-later-"
 
 
-def test_what_is_used_is_not_rolled_back(host):
+def test_a_volume_in_use_is_not_rolled_back(host):
     volume = made(host, "zfs")
     take(volume, "one")
     take(volume, "two")

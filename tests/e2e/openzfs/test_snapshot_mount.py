@@ -69,7 +69,7 @@ def restored(environment, tmp_path, folder):
     return tree(f"{target}{folder}")
 
 
-def test_restic_backs_up_what_is_mounted(host, written, folder, environment, tmp_path):
+def test_restic_backs_up_a_mounted_snapshot(host, written, folder, environment, tmp_path):
     zcsi(host, "snapshot", "mount", "data@s", str(folder))
     before = tree(folder)
     assert before["text"] == b"of the snapshot" and len(before["below/random"]) == SIZE // 4
@@ -89,7 +89,7 @@ def test_the_script_of_the_job_backs_up_a_volume(host, written, environment, tmp
     assert restored(environment, tmp_path, tmp_path / "folder" / "data") == tree(written.target)
 
 
-def test_it_is_read_only_and_kept_until_the_umount(host, written, folder):
+def test_a_mounted_snapshot_is_read_only_and_kept_until_the_umount(host, written, folder):
     zcsi(host, "snapshot", "mount", "data@s", str(folder))
     [(_, options)] = mounts(folder)
     assert "ro" in options
@@ -104,7 +104,7 @@ def test_it_is_read_only_and_kept_until_the_umount(host, written, folder):
     assert in_zfs(host) == []
 
 
-def test_a_schedule_destroys_it_after_the_umount(host, written, folder):
+def test_a_schedule_destroys_a_mounted_snapshot_after_the_umount(host, written, folder):
     """The keeper tries once a minute, and when a schedule is changed."""
     old = "data@2020-01-01T00:00:00Z_yearly"
     run("zfs", "snapshot", host.dataset(old))
@@ -119,7 +119,7 @@ def test_a_schedule_destroys_it_after_the_umount(host, written, folder):
     wait_for(lambda: old not in in_zfs(host), "the old one is gone")
 
 
-def test_what_cannot_be_mounted_is_refused(host, written, folder, tmp_path):
+def test_an_impossible_mount_is_refused(host, written, folder, tmp_path):
     def mount(snapshot, where=folder):
         return zcsi(host, "snapshot", "mount", snapshot, str(where), status=1)
     assert "zcsi snapshots" in mount("data@none")
@@ -143,7 +143,7 @@ exec {zfs} "$@"
 """
 
 
-def test_on_a_host_with_a_copy_that_is_mounted(pair, folder, tmp_path):
+def test_a_snapshot_of_a_copy_is_mounted_on_its_host(pair, folder, tmp_path):
     """Both hosts are this machine, so a zfs that does not know the owner's pool is the other's."""
     script = tmp_path / "bin" / "zfs"
     script.parent.mkdir()

@@ -10,7 +10,7 @@ from snapshots import trashed
 CODE = grpc.StatusCode
 
 
-def test_what_is_in_the_trash_is_not_missing(new_host, gate):
+def test_a_deleted_volume_is_not_missing_at_the_start(new_host, gate):
     """A call waits, and no volume counts as destroyed that is there."""
     host = new_host(node_args=["--trash-ttl", 3600], env=gate.env).start()
     volume = Volume(host, "data")

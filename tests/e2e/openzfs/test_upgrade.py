@@ -60,7 +60,7 @@ def connect(host):
         host.restart(daemon)
 
 
-def test_a_volume_stays_in_use(systemd, host):
+def test_a_volume_stays_in_use_during_an_upgrade(systemd, host):
     volume = Volume(host, "data").up()
     mounted = host.mounts()
     assert programs(host) == [f"/usr/local/sbin/{name}" for name in NAMES]
