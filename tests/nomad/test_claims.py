@@ -39,7 +39,7 @@ def test_a_reader_only_reads(create, consumer):
         reader.write("words", "no")
 
 
-def test_one_is_read_while_another_is_written(create, consumer):
+def test_a_volume_is_read_while_another_is_written(create, consumer):
     """Both allocations run on one client. Nomad has a separate staging path for each access mode of
     a volume."""
     for name in ("data", "more"):
@@ -53,7 +53,7 @@ def test_one_is_read_while_another_is_written(create, consumer):
     assert reader.busybox("ls", "/data") == ""
 
 
-def test_a_volume_for_each_allocation(create, consumer):
+def test_each_allocation_gets_its_own_volume(create, consumer):
     create("data[0]")
     create("data[1]")
     both = consumer("both", "data", per_alloc=True, count=2).started()

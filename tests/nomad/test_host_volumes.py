@@ -103,7 +103,7 @@ def leaf(known):
     return f"{known['Name']}-{known['ID'][:8]}"
 
 
-def test_the_life_of_a_host_volume(agent, plugin, volume, consumer):
+def test_a_host_volume_is_created_used_and_deleted(agent, plugin, volume, consumer):
     """A volume is made, used, and mounted again after a boot; it is full, and grows; it is deleted,
     and its data is in the trash."""
     known = volume("cache", "16MiB")

@@ -20,16 +20,16 @@ def refused(*args, **kwargs):
     return str(told.value)
 
 
-def test_a_bad_parameter(zcsi):
+def test_an_unknown_parameter_is_refused(zcsi):
     assert "'zfs.compresion'" in refused("bad", parameters={"zfs.compresion": "lz4"})
 
 
-def test_a_bad_value(zcsi):
+def test_a_wrong_value_is_refused(zcsi):
     text = refused("bad", parameters={"zfs.recordsize": "12345"})
     assert "zfs.recordsize cannot be '12345'; it takes: a power of two from 512" in text
 
 
-def test_a_full_pool(zcsi, create):
+def test_a_volume_in_a_full_pool_is_refused(zcsi, create):
     """Emptying the trash early, which the second volume brings, makes too little room."""
     thick = {"provisioning": "thick"}
     much = int(get(zcsi, "available")) * 2 // 3
@@ -38,7 +38,7 @@ def test_a_full_pool(zcsi, create):
     assert "free space in the pool or add a device" in text
 
 
-def test_more_than_the_pool_has(zcsi):
+def test_a_volume_larger_than_the_pool_is_refused(zcsi):
     text = refused("large", capacity_min="900GiB", parameters={"provisioning": "thick"})
     assert "zcsi-nomad" in text and "space" in text
 
@@ -61,23 +61,23 @@ def no_pool(zcsi, folder):
     volume_delete("again")
 
 
-def test_a_missing_pool(no_pool):
+def test_a_volume_in_a_missing_pool_is_refused(no_pool):
     with no_pool as problem:
         assert problem in refused("lost")
 
 
-def test_an_allocation_whose_pool_is_missing(create, consumer, no_pool):
+def test_an_allocation_fails_without_its_pool(create, consumer, no_pool):
     create("data")
     with no_pool as problem:
         assert problem in consumer("user", "data").failure()
 
 
-def test_an_agent_that_does_not_answer(zcsi):
+def test_a_volume_is_refused_while_the_agent_does_not_answer(zcsi):
     with paused("zcsi-node"):
         assert f"agent '{AGENT}' did not report" in refused("lost")
 
 
-def test_an_allocation_whose_agent_does_not_answer(create, consumer):
+def test_an_allocation_fails_while_its_agent_does_not_answer(create, consumer):
     """Nomad places no allocation on a client whose zcsi-node has failed a probe, and this or the
     previous test may stop zcsi-node during a probe. So wait for a probe that succeeds: the next one
     is 30 seconds away."""
@@ -89,7 +89,7 @@ def test_an_allocation_whose_agent_does_not_answer(create, consumer):
         assert f"agent '{AGENT}' did not report" in user.failure()
 
 
-def test_an_allocation_whose_dataset_is_gone(zcsi, create, consumer):
+def test_an_allocation_fails_without_its_dataset(zcsi, create, consumer):
     create("data")
     run("zfs", "destroy", f"{zcsi}/data")
     assert "does not exist" in consumer("user", "data").failure()

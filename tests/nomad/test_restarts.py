@@ -19,7 +19,7 @@ def user(create, consumer):
 
 
 @pytest.mark.parametrize("program", DAEMONS)
-def test_a_daemon_is_killed(user, create, consumer, program):
+def test_a_killed_daemon_is_restarted_and_volumes_stay_in_use(user, create, consumer, program):
     before = processes(program)
     settle = kill(*before)
     wait_for(lambda: processes(program) not in ([], before), f"another {program}", seconds=SOON)

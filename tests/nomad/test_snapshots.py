@@ -17,7 +17,7 @@ def writer(create, consumer):
     return made
 
 
-def test_a_volume_of_a_snapshot(writer, create, consumer):
+def test_a_restored_volume_has_the_data_of_its_snapshot(writer, create, consumer):
     snapshot("monday")
     writer.write("words", "after")
     create("restored", snapshot_id="data@monday")
@@ -26,7 +26,7 @@ def test_a_volume_of_a_snapshot(writer, create, consumer):
     snapshot_delete("data@monday")
 
 
-def test_a_clone(writer, create, consumer):
+def test_a_clone_is_independent_of_its_source(writer, create, consumer):
     create("cloned", clone_id="data")
     clone = consumer("reader", "cloned").started()
     assert clone.read("words") == "before"

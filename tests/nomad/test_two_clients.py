@@ -109,7 +109,7 @@ def seen(node, begin):
     return max(0, datetime.fromisoformat(found["UpdateTime"]).timestamp() - begin)
 
 
-def test_the_nomad_agent_of_its_client_is_killed(second, user, create):
+def test_a_volume_stays_in_use_when_the_nomad_agent_is_killed(second, user, create):
     """A client of Nomad reports a plugin's health to its servers up to 10 seconds after a probe."""
     alloc = user.allocs[0]["ID"]
     second.agent.kill()
@@ -131,7 +131,7 @@ def of_node(name):
                 if f"\0--node-id\0{name}\0" in read(Path("/proc", str(pid), "cmdline")))
 
 
-def test_the_host_of_a_volume_is_down(second, user, create):
+def test_volumes_of_a_host_that_is_down_are_not_deleted(second, user, create):
     """While a host is silent no volume is created, because that host might have one of the same
     name. When Nomad has withdrawn its service, others are created, and those that it has are not
     deleted. Existing volumes stay in use."""
@@ -176,7 +176,7 @@ def create_cut_short(id):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_controller_is_killed_while_it_creates_a_volume(zcsi, second, controllers, create, count):
+def test_a_killed_controller_leaves_one_volume(zcsi, second, controllers, create, count):
     controllers(count)
     try:
         until(lambda: healthy("Controllers", count), f"{count} controllers")

@@ -150,7 +150,7 @@ def test_a_job_runs_on_the_other_client_after_a_failover(zcsi, second, user, los
 
 
 @pytest.mark.matrix
-def test_nomad_has_forgotten_the_client(zcsi, second, user, lose, zcsi_command):
+def test_a_failover_works_after_nomad_forgot_the_client(zcsi, second, user, lose, zcsi_command):
     """Nomad releases the volume then without asking the plugin, which still refuses it. If only an
     access time was written since the push, that is put aside."""
     cut = lose()
