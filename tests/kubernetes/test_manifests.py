@@ -11,7 +11,7 @@ CONTROLLER = f"--as=system:serviceaccount:{NAMESPACE}:zcsi-controller"
 
 
 @pytest.mark.parametrize("name", ["base", "snapshots"])
-def test_the_api_server_accepts_them(cluster, name):
+def test_the_api_server_accepts_the_manifests(cluster, name):
     said = cluster.control.kubectl("apply", "--dry-run=server", "-k", MANIFESTS / name)
     assert "daemonset.apps/zcsi-node" in said and "(server dry run)" in said
 
@@ -31,7 +31,7 @@ def test_a_node_without_a_pool_has_no_zcsi_node(cluster):
     assert wanted["desiredNumberScheduled"] == len(cluster.kubelets)
 
 
-def test_those_of_cert_manager_are_built(control):
+def test_the_manifests_for_cert_manager_are_built(control):
     built = control.kubectl("kustomize", MANIFESTS / "certmanager")
     for name in ("zcsi-node-tls", "zcsi-controller-tls"):
         assert built.count(f"secretName: {name}") == 2  # the certificate, and its reader

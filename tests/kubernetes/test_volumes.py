@@ -81,7 +81,7 @@ def test_a_snapshot_becomes_another_volume(user):
     assert (user.path("reader", "restored") / "file").read_text() == "before"
 
 
-def test_a_volume_of_another_volume(user):
+def test_a_clone_has_the_data_of_its_source(user):
     user.apply(claim("data"), pod("writer", "data"))
     user.node_of("writer")
     (user.path("writer", "data") / "file").write_text("same")
@@ -105,7 +105,7 @@ def test_the_attributes_of_a_volume_are_changed(user):
     user.until(lambda: get(user.dataset("data"), "compression") == "off", "it is changed")
 
 
-def test_a_wrong_parameter_is_said_at_the_claim(user):
+def test_a_wrong_parameter_is_an_event_of_the_claim(user):
     user.apply({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
                 "metadata": {"name": "wrong"}, "provisioner": "zcsi.zfs",
                 "parameters": {"compression": "lz4"}})
@@ -114,7 +114,7 @@ def test_a_wrong_parameter_is_said_at_the_claim(user):
                "the event names the parameter")
 
 
-def test_a_volume_that_no_node_can_have_is_said_at_the_claim(user):
+def test_an_impossible_volume_is_an_event_of_the_claim(user):
     """zfs-fuse, on which these tests run, has no block devices."""
     user.apply(claim("data", storage_class="zcsi-ext4"), pod("writer", "data"))
     user.until(lambda: "zfs-fuse, which has no block devices" in user.events_of("data"),
