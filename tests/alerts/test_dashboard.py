@@ -71,13 +71,13 @@ def test_the_variables_are_answered(watch):
     assert len({each[label] for each in watch.query(metric)}) == 2
 
 
-def test_no_source_of_data_is_named():
+def test_each_panel_uses_the_chosen_data_source():
     """Each panel takes the source that the reader has chosen."""
     assert set(re.findall(r'"uid": "(.*)"}', TEXT)) == {"${datasource}", "-- Grafana --"}
     assert all(target["datasource"] == SOURCE for _, target in TARGETS)
 
 
-def test_the_layout():
+def test_panels_do_not_overlap():
     assert [p["title"] for p in DASHBOARD["panels"] if p["type"] == "row"] == ROWS
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)
@@ -108,7 +108,7 @@ def test_rules_and_panels_name_what_is_exported_and_all_of_it(busy):
             for name in used} == families
 
 
-def test_what_zfs_fuse_has_no_series_of_is_listed(busy):
+def test_series_missing_with_zfs_fuse_are_listed(busy):
     """The list of tables.py is as short as it can be."""
     _, series = exported(busy.node_daemon)
     assert series.isdisjoint(tables.WITHOUT_SERIES)

@@ -38,7 +38,7 @@ def emptied(host):
     zcsi(host, "trash", "empty", "--destroy", str(len(trashed(host))))
 
 
-def test_a_host_in_order(host, watch):
+def test_a_healthy_host_fires_nothing(host, watch):
     """No alert fires for ten seconds of a host that works."""
     def in_order():
         return watch.query('count_over_time(up{job="zcsi"}[10s]) >= 8') and not \
@@ -57,7 +57,7 @@ def written(volume, size):
         os.fsync(file.fileno())
 
 
-def test_a_volume_that_is_full(host, watch):
+def test_a_full_volume_fires_until_it_is_resized(host, watch):
     """The command of the description makes it larger, and that ends the alert."""
     volume = Volume(host, "data", size=ROOM).up()
     written(volume, ROOM * 93 // 100)
@@ -75,7 +75,7 @@ def test_a_volume_that_is_full(host, watch):
     emptied(host)
 
 
-def test_a_pool_that_fills_up_and_its_trash(host, watch):
+def test_a_filling_pool_fires(host, watch):
     volume = Volume(host, "large", size=2 * ROOM).up()
     written(volume, ROOM)
     used = int(get(host.parent, "used"))
@@ -115,7 +115,7 @@ def impatient(host):
         started_with(host, before)
 
 
-def test_a_zfs_that_hangs(host, watch, gate):
+def test_a_hung_zfs_fires(host, watch, gate):
     volume = Volume(host, "data")
     volume.create()
     with impatient(host), contextlib.ExitStack() as stack:
@@ -129,14 +129,14 @@ def test_a_zfs_that_hangs(host, watch, gate):
     emptied(host)
 
 
-def test_a_pool_that_is_not_as_configured(host, watch):
+def test_a_missing_parent_dataset_fires(host, watch):
     """The parent dataset has another name."""
     run("zfs", "rename", host.parent, f"{host.parent}-away")
     with firing(watch, "ZcsiPoolUnusable"):
         run("zfs", "rename", f"{host.parent}-away", host.parent)
 
 
-def test_an_agent_that_is_gone(host, watch):
+def test_an_unreachable_agent_fires(host, watch):
     host.node_daemon.kill()
     with firing(watch, "ZcsiDown", "ZcsiAgentUnreachable") as seen:
         assert f"127.0.0.1:{host.node_daemon.port}" in seen["ZcsiDown"]["summary"]

@@ -27,7 +27,7 @@ def test_the_rules_are_well_formed():
 
 
 @pytest.mark.parametrize("name", ["minutes", "days"])
-def test_series_that_are_given(name):
+def test_given_series_fire_the_expected_alerts(name):
     promtool("test", "rules", FOLDER / f"{name}.yaml")
 
 
