@@ -79,7 +79,7 @@ def test_the_papers_that_README_links_to_are_there(installed):
     assert 'default = "/usr/sbin/zcsi-node"' in job
 
 
-def test_a_unit_of_make_install_is_told_of(release, packages):
+def test_a_unit_of_make_install_is_reported(release, packages):
     root = release.root("local")
     earlier = root.path("usr/local/lib/systemd/system/zcsi-node.service")
     earlier.parent.mkdir(parents=True)
@@ -88,7 +88,7 @@ def test_a_unit_of_make_install_is_told_of(release, packages):
     assert f"/{earlier.relative_to(root.folder)} is in the way" in said
 
 
-def test_what_is_removed_and_purged(release, packages):
+def test_configuration_is_purged_and_certificates_are_kept(release, packages):
     """Configuration stays until the packages are purged, and certificates stay then as well."""
     root = release.root("purged")
     before, _ = install(root, packages)
