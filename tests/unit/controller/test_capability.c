@@ -116,7 +116,7 @@ static void a_list_requires_one_format(void **state)
 	}
 }
 
-static void fits_what_the_volume_is(void **state)
+static void a_capability_fits_the_format_of_the_volume(void **state)
 {
 	static const struct {
 		const char *asked, *is;
@@ -231,8 +231,8 @@ int main(void)
 						arena_teardown),
 		cmocka_unit_test_setup_teardown(a_list_requires_one_format, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(fits_what_the_volume_is, arena_setup,
-						arena_teardown),
+		cmocka_unit_test_setup_teardown(a_capability_fits_the_format_of_the_volume,
+						arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(unsupported_file_systems_are_refused, arena_setup,
 						arena_teardown),
 		cmocka_unit_test_setup_teardown(unsupported_modes_are_refused, arena_setup,

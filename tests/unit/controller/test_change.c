@@ -12,7 +12,7 @@
 
 static struct error err;
 
-static void expand(void **state)
+static void an_expansion_never_shrinks_and_always_asks_the_agent(void **state)
 {
 	ControllerExpandVolumeRequest *request = new_controller_expand_volume_request(&call.arena);
 	ControllerExpandVolumeResponse *response =
@@ -71,7 +71,7 @@ static int get(const char *id, ControllerGetVolumeResponse **ret)
 	return controller_get_volume(&call, request, *ret, &err);
 }
 
-static void get_volume(void **state)
+static void get_volume_returns_publications_and_the_condition(void **state)
 {
 	ControllerGetVolumeResponse *response;
 	Publication *publication = new_publication(&call.arena);
@@ -128,7 +128,7 @@ static void modify_changes_what_it_names(void **state)
 	assert_string_equal(request->properties[1]->value, "c");
 }
 
-static void capacity(void **state)
+static void capacity_is_that_of_usable_pools_in_the_topology(void **state)
 {
 	GetCapacityRequest *request = new_get_capacity_request(&call.arena);
 	GetCapacityResponse *response = new_get_capacity_response(&call.arena);
@@ -188,9 +188,12 @@ static void capacity_within_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRIPTED_TEST(expand),     SCRIPTED_TEST(expand_without_quota),
-		SCRIPTED_TEST(get_volume), SCRIPTED_TEST(modify_changes_what_it_names),
-		SCRIPTED_TEST(capacity),   SCRIPTED_TEST(capacity_within_limits),
+		SCRIPTED_TEST(an_expansion_never_shrinks_and_always_asks_the_agent),
+		SCRIPTED_TEST(expand_without_quota),
+		SCRIPTED_TEST(get_volume_returns_publications_and_the_condition),
+		SCRIPTED_TEST(modify_changes_what_it_names),
+		SCRIPTED_TEST(capacity_is_that_of_usable_pools_in_the_topology),
+		SCRIPTED_TEST(capacity_within_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void add_source(void)
 	add_snapshot(&scripted[0], add_dataset(&scripted[0], "v", 2 * GIB, ""), "s");
 }
 
-static void from_snapshot(void **state)
+static void a_snapshot_is_cloned_on_its_agent(void **state)
 {
 	Volume *volume;
 
@@ -91,7 +91,7 @@ static void from_snapshot(void **state)
 	assert_int_equal(created(), 1);
 }
 
-static void from_volume(void **state)
+static void a_volume_is_cloned_on_its_agent(void **state)
 {
 	Volume *volume;
 
@@ -206,8 +206,8 @@ static void the_backup_of_a_clone_is_not_with_its_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRIPTED_TEST(from_snapshot),
-		SCRIPTED_TEST(from_volume),
+		SCRIPTED_TEST(a_snapshot_is_cloned_on_its_agent),
+		SCRIPTED_TEST(a_volume_is_cloned_on_its_agent),
 		SCRIPTED_TEST(another_source_is_another_volume),
 		SCRIPTED_TEST(bad_sources_are_refused),
 		SCRIPTED_TEST(a_host_that_cannot_export_takes_no_exported_clone),

@@ -40,7 +40,7 @@ static int get(const char *id, Snapshot **ret)
 	return result;
 }
 
-static void take_and_repeat(void **state)
+static void a_repeated_request_returns_the_same_snapshot(void **state)
 {
 	Snapshot *snapshot, *again;
 
@@ -112,7 +112,7 @@ static void a_recreated_volume_is_another_source(void **state)
 	assert_int_equal(scripted[1].snapshotted, 0);
 }
 
-static void create_refuses(void **state)
+static void wrong_requests_are_refused(void **state)
 {
 	CreateSnapshotRequest *request = new_create_snapshot_request(&call.arena);
 	CreateSnapshotResponse *response = new_create_snapshot_response(&call.arena);
@@ -135,7 +135,7 @@ static void create_refuses(void **state)
 	assert_int_equal(scripted[0].n_snapshots, 0);
 }
 
-static void get_by_id(void **state)
+static void get_needs_an_answer_of_every_host_with_a_pool(void **state)
 {
 	Snapshot *snapshot;
 
@@ -162,7 +162,7 @@ static void delete_asks_every_agent(void **state)
 }
 
 /* A snapshot of a group is deleted like any other, because ZFS has no groups. */
-static void delete_a_member(void **state)
+static void a_member_of_a_group_is_deleted(void **state)
 {
 	(void)state;
 	add_snapshot(&scripted[0], add_dataset(&scripted[0], "v", 7, ""), "s")->group =
@@ -174,14 +174,14 @@ static void delete_a_member(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRIPTED_TEST(take_and_repeat),
+		SCRIPTED_TEST(a_repeated_request_returns_the_same_snapshot),
 		SCRIPTED_TEST(names_are_unique),
 		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
 		SCRIPTED_TEST(a_recreated_volume_is_another_source),
-		SCRIPTED_TEST(create_refuses),
-		SCRIPTED_TEST(get_by_id),
+		SCRIPTED_TEST(wrong_requests_are_refused),
+		SCRIPTED_TEST(get_needs_an_answer_of_every_host_with_a_pool),
 		SCRIPTED_TEST(delete_asks_every_agent),
-		SCRIPTED_TEST(delete_a_member),
+		SCRIPTED_TEST(a_member_of_a_group_is_deleted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void assert_settled(unsigned a, unsigned b, unsigned c)
 	assert_int_equal(scripted[2].settled, c);
 }
 
-static void the_one_with_data_is_kept(void **state)
+static void a_duplicate_with_data_is_kept(void **state)
 {
 	(void)state;
 	add(0, true, 1);
@@ -60,7 +60,7 @@ static void the_one_with_data_is_kept(void **state)
 	assert_settled(1, 0, 1);
 }
 
-static void of_two_blank_ones_the_older_is_kept(void **state)
+static void the_older_of_two_blank_duplicates_is_kept(void **state)
 {
 	(void)state;
 	add(0, true, 3);
@@ -69,7 +69,7 @@ static void of_two_blank_ones_the_older_is_kept(void **state)
 	assert_has(false, true, false);
 }
 
-static void of_two_of_one_age_that_of_the_smaller_node_id_is_kept(void **state)
+static void equal_duplicates_are_settled_by_node_id(void **state)
 {
 	(void)state;
 	add(1, true, 2);
@@ -78,7 +78,7 @@ static void of_two_of_one_age_that_of_the_smaller_node_id_is_kept(void **state)
 	assert_has(false, true, false);
 }
 
-static void two_with_data_are_not_asked(void **state)
+static void duplicates_with_data_are_not_settled(void **state)
 {
 	(void)state;
 	add(0, false, 1);
@@ -97,7 +97,7 @@ static void add_owned(size_t agent, const char *lineage, int64_t epoch)
 	dataset->epoch = epoch;
 }
 
-static void one_that_was_taken_over_has_the_higher_epoch(void **state)
+static void a_duplicate_with_the_higher_epoch_is_kept(void **state)
 {
 	(void)state;
 	add_owned(0, "00112233aabbccdd", 3);
@@ -132,7 +132,7 @@ static void nothing_is_given_up_without_a_keeper(void **state)
 	assert_has(true, true, false);
 }
 
-static void one_that_is_not_given_up_exists_twice(void **state)
+static void a_refused_settlement_leaves_both(void **state)
 {
 	(void)state;
 	add(0, false, 1);
@@ -142,7 +142,7 @@ static void one_that_is_not_given_up_exists_twice(void **state)
 	assert_has(true, true, false);
 }
 
-static void of_three_one_stays(void **state)
+static void three_duplicates_are_settled_to_one(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_AGENTS; i++)
@@ -153,7 +153,7 @@ static void of_three_one_stays(void **state)
 	assert_has(false, true, false);
 }
 
-static void a_creation_settles(void **state)
+static void a_creation_settles_duplicates(void **state)
 {
 	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
 	CreateVolumeResponse created;
@@ -175,7 +175,7 @@ static void a_creation_settles(void **state)
 	assert_has(true, false, false);
 }
 
-static void a_deletion_settles_nothing(void **state)
+static void a_deletion_settles_no_duplicates(void **state)
 {
 	DeleteVolumeRequest *request = new_delete_volume_request(&call.arena);
 
@@ -193,17 +193,17 @@ static void a_deletion_settles_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DUPLICATE_TEST(the_one_with_data_is_kept),
-		DUPLICATE_TEST(of_two_blank_ones_the_older_is_kept),
-		DUPLICATE_TEST(of_two_of_one_age_that_of_the_smaller_node_id_is_kept),
-		DUPLICATE_TEST(two_with_data_are_not_asked),
-		DUPLICATE_TEST(one_that_was_taken_over_has_the_higher_epoch),
+		DUPLICATE_TEST(a_duplicate_with_data_is_kept),
+		DUPLICATE_TEST(the_older_of_two_blank_duplicates_is_kept),
+		DUPLICATE_TEST(equal_duplicates_are_settled_by_node_id),
+		DUPLICATE_TEST(duplicates_with_data_are_not_settled),
+		DUPLICATE_TEST(a_duplicate_with_the_higher_epoch_is_kept),
 		DUPLICATE_TEST(another_lineage_is_another_volume),
 		DUPLICATE_TEST(nothing_is_given_up_without_a_keeper),
-		DUPLICATE_TEST(one_that_is_not_given_up_exists_twice),
-		DUPLICATE_TEST(of_three_one_stays),
-		DUPLICATE_TEST(a_creation_settles),
-		DUPLICATE_TEST(a_deletion_settles_nothing),
+		DUPLICATE_TEST(a_refused_settlement_leaves_both),
+		DUPLICATE_TEST(three_duplicates_are_settled_to_one),
+		DUPLICATE_TEST(a_creation_settles_duplicates),
+		DUPLICATE_TEST(a_deletion_settles_no_duplicates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

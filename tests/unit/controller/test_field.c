@@ -9,7 +9,7 @@
 #include "common/mem.h"
 #include "controller/request/field.h"
 
-static void names_accepted(void **state)
+static void valid_names_are_accepted(void **state)
 {
 	static const char *const names[] = {
 		"a",    "traefik-acme",      "vol[0]",   "../x",   "a@b",         "with space",
@@ -25,7 +25,7 @@ static void names_accepted(void **state)
 	assert_int_equal(field_check_name("name", longest, &err), 0);
 }
 
-static void names_refused(void **state)
+static void invalid_names_are_refused(void **state)
 {
 	static const char *const names[] = {"",     "\x01", "a\x08", "\x0b",     "\x0c",
 					    "\x0e", "\x1f", "\x7f",  "\xc2\x80", "x\xc2\x9f"};
@@ -47,8 +47,8 @@ static void names_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_accepted),
-		cmocka_unit_test(names_refused),
+		cmocka_unit_test(valid_names_are_accepted),
+		cmocka_unit_test(invalid_names_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

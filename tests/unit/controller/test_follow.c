@@ -86,7 +86,7 @@ static void a_volume_is_published_at_its_own_node_without_a_move(void **state)
 	assert_int_equal(scripted[0].moves_begun + scripted[0].moves_asked, 0);
 }
 
-static void a_move_that_takes_longer_is_told_with_its_progress(void **state)
+static void a_longer_move_is_reported_with_its_progress(void **state)
 {
 	(void)state;
 	scripted[0].sent = (int64_t)(1.2 * GIB);
@@ -101,7 +101,7 @@ static void a_move_that_takes_longer_is_told_with_its_progress(void **state)
 	assert_published(0, 0);
 }
 
-static void progress_is_told_as_far_as_it_is_known(void **state)
+static void known_parts_of_the_progress_are_reported(void **state)
 {
 	(void)state;
 	assert_failed(publish_soon("b"), ERR_FAILED_PRECONDITION, "is moving to node 'b'");
@@ -189,7 +189,7 @@ static void a_volume_in_use_waits(void **state)
 	assert_published(0, 0);
 }
 
-static void what_passes_by_itself_waits(void **state)
+static void temporary_refusals_make_the_publish_wait(void **state)
 {
 	static const enum error_code codes[] = {ERR_UNAVAILABLE, ERR_RESOURCE_EXHAUSTED,
 						ERR_ABORTED};
@@ -203,7 +203,7 @@ static void what_passes_by_itself_waits(void **state)
 	assert_failed(publish_at("b"), ERR_PERMISSION_DENIED, "attached");
 }
 
-static void without_a_copy_there_it_is_refused(void **state)
+static void a_node_without_a_copy_is_refused(void **state)
 {
 	(void)state;
 	assert_failed(publish_at("c"), ERR_INVALID_ARGUMENT, "on node 'a'");
@@ -227,7 +227,7 @@ static void a_volume_that_follows_anywhere_needs_no_copy_there(void **state)
 	assert_int_equal(scripted[2].published, 1);
 }
 
-static void it_needs_a_node_that_can_have_it(void **state)
+static void a_node_that_cannot_have_copies_is_refused(void **state)
 {
 	(void)state;
 	volume->follows_anywhere = true;
@@ -238,7 +238,7 @@ static void it_needs_a_node_that_can_have_it(void **state)
 }
 
 /* The target node is silent, because its zcsi-node may be restarting. */
-static void it_waits_for_a_node_that_is_silent(void **state)
+static void a_node_that_does_not_answer_is_waited_for(void **state)
 {
 	(void)state;
 	volume->follows_anywhere = true;
@@ -249,7 +249,7 @@ static void it_waits_for_a_node_that_is_silent(void **state)
 }
 
 /* GetHost is called at the agent of the target node only. */
-static void another_agent_that_does_not_answer_holds_nothing(void **state)
+static void another_agent_that_does_not_answer_delays_nothing(void **state)
 {
 	(void)state;
 	volume->follows_anywhere = true;
@@ -273,7 +273,7 @@ static void name_agents(size_t n)
 }
 
 /* Nomad withdraws the service of a zcsi-node that is restarted. */
-static void it_waits_for_a_node_that_is_off_the_list(void **state)
+static void a_node_that_is_off_the_list_is_waited_for(void **state)
 {
 	(void)state;
 	volume->follows_anywhere = true;
@@ -299,7 +299,7 @@ static void a_wrong_request_begins_no_move(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
-static void an_agent_that_does_not_answer_holds_nothing(void **state)
+static void an_owner_agent_that_does_not_answer_delays_nothing(void **state)
 {
 	(void)state;
 	scripted[0].hangs = true;
@@ -314,7 +314,7 @@ static void an_agent_that_does_not_answer_holds_nothing(void **state)
 	assert_in_range(now_ms() - begun, 0, LIMIT + MARGIN);
 }
 
-static void the_copy_of_a_silent_node_waits(void **state)
+static void a_copy_of_a_node_that_does_not_answer_is_waited_for(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_AGENTS; i++)
@@ -337,23 +337,23 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scripted_teardown)
 		TEST(a_volume_that_moves_in_time_is_published_there),
 		TEST(a_volume_is_published_at_its_own_node_without_a_move),
-		TEST(a_move_that_takes_longer_is_told_with_its_progress),
-		TEST(progress_is_told_as_far_as_it_is_known),
+		TEST(a_longer_move_is_reported_with_its_progress),
+		TEST(known_parts_of_the_progress_are_reported),
 		TEST(a_repeated_call_finds_the_move_that_runs),
 		TEST(a_repeated_call_finds_the_move_that_ends),
 		TEST(a_move_that_has_just_ended_is_no_error),
 		TEST(a_move_that_fails_is_begun_again),
 		TEST(a_volume_in_use_waits),
-		TEST(what_passes_by_itself_waits),
-		TEST(without_a_copy_there_it_is_refused),
+		TEST(temporary_refusals_make_the_publish_wait),
+		TEST(a_node_without_a_copy_is_refused),
 		TEST(a_volume_that_follows_anywhere_needs_no_copy_there),
-		TEST(it_needs_a_node_that_can_have_it),
-		TEST(it_waits_for_a_node_that_is_silent),
-		TEST(another_agent_that_does_not_answer_holds_nothing),
-		TEST(it_waits_for_a_node_that_is_off_the_list),
+		TEST(a_node_that_cannot_have_copies_is_refused),
+		TEST(a_node_that_does_not_answer_is_waited_for),
+		TEST(another_agent_that_does_not_answer_delays_nothing),
+		TEST(a_node_that_is_off_the_list_is_waited_for),
 		TEST(a_wrong_request_begins_no_move),
-		TEST(an_agent_that_does_not_answer_holds_nothing),
-		TEST(the_copy_of_a_silent_node_waits),
+		TEST(an_owner_agent_that_does_not_answer_delays_nothing),
+		TEST(a_copy_of_a_node_that_does_not_answer_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

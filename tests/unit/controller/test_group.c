@@ -68,7 +68,7 @@ static void add_volumes(void)
 	add_dataset(&scripted[1], "x", 7, "");
 }
 
-static void take_and_repeat(void **state)
+static void a_repeated_request_returns_the_same_group(void **state)
 {
 	VolumeGroupSnapshot *group;
 
@@ -139,7 +139,7 @@ static void a_group_on_two_agents_is_left_alone(void **state)
 	assert_int_equal(scripted[0].snapshots_destroyed + scripted[1].snapshots_destroyed, 0);
 }
 
-static void create_refuses(void **state)
+static void wrong_requests_are_refused(void **state)
 {
 	VolumeGroupSnapshot *group;
 
@@ -205,11 +205,11 @@ static void an_interrupted_delete_is_finished(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRIPTED_TEST(take_and_repeat),
+		SCRIPTED_TEST(a_repeated_request_returns_the_same_group),
 		SCRIPTED_TEST(other_volumes_are_another_group),
 		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
 		SCRIPTED_TEST(a_group_on_two_agents_is_left_alone),
-		SCRIPTED_TEST(create_refuses),
+		SCRIPTED_TEST(wrong_requests_are_refused),
 		SCRIPTED_TEST(get_checks_the_list),
 		SCRIPTED_TEST(delete_checks_the_list),
 		SCRIPTED_TEST(an_interrupted_delete_is_finished),

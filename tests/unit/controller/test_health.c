@@ -120,7 +120,7 @@ static void a_further_copy_that_is_being_made_is_no_problem(void **state)
 	assert_healthy();
 }
 
-static void what_is_not_known_yet_is_no_problem(void **state)
+static void an_unknown_state_is_no_problem(void **state)
 {
 	(void)state;
 	DatasetCopy *copy = with_copy(0);
@@ -145,7 +145,7 @@ static void puts_aside(struct client *client, const char *id)
 	rollcall(agents_roster(&call), 0);
 }
 
-static void a_volume_has_diverged_as_long_as_a_host_says_so(void **state)
+static void a_volume_is_diverged_while_a_host_reports_it(void **state)
 {
 	(void)state;
 	with_copy(0);
@@ -165,7 +165,7 @@ static void a_volume_has_diverged_as_long_as_a_host_says_so(void **state)
 	assert_healthy();
 }
 
-static void both_conditions_are_said(void **state)
+static void both_conditions_are_reported(void **state)
 {
 	ControllerGetVolumeRequest *request = new_controller_get_volume_request(&call.arena);
 	ControllerGetVolumeResponse *one = new_controller_get_volume_response(&call.arena);
@@ -207,7 +207,7 @@ static void assert_abnormal(bool first, bool second)
 	assert_true(all->entries[1]->status->volume_condition->abnormal == second);
 }
 
-static void lists_say_the_same(void **state)
+static void lists_have_the_same_conditions(void **state)
 {
 	(void)state;
 	with_copy(301);
@@ -232,11 +232,11 @@ int main(void)
 		SCRIPTED_TEST(a_push_that_failed_is_no_lag_yet),
 		SCRIPTED_TEST(without_a_complete_copy_there_is_no_replica),
 		SCRIPTED_TEST(a_further_copy_that_is_being_made_is_no_problem),
-		SCRIPTED_TEST(what_is_not_known_yet_is_no_problem),
+		SCRIPTED_TEST(an_unknown_state_is_no_problem),
 		SCRIPTED_TEST(a_problem_of_the_pool_goes_first),
-		SCRIPTED_TEST(a_volume_has_diverged_as_long_as_a_host_says_so),
-		SCRIPTED_TEST(both_conditions_are_said),
-		SCRIPTED_TEST(lists_say_the_same),
+		SCRIPTED_TEST(a_volume_is_diverged_while_a_host_reports_it),
+		SCRIPTED_TEST(both_conditions_are_reported),
+		SCRIPTED_TEST(lists_have_the_same_conditions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static int parse(enum operation operation)
 	return request_parse(&arena, operation, get, &request, &err);
 }
 
-static void a_volume_as_nomad_sends_it(void **state)
+static void a_request_of_nomad_is_parsed(void **state)
 {
 	(void)state;
 	set_all();
@@ -212,7 +212,7 @@ static void objects_are_sorted_and_unescaped(void **state)
 	assert_int_equal(map.n, 0);
 }
 
-static void what_is_no_object_of_strings_is_refused(void **state)
+static void anything_but_an_object_of_strings_is_refused(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -283,7 +283,7 @@ static void check_accepted(void)
 }
 
 /* For any values of the variables, the request is refused with an error text, or is safe to use. */
-static void anything_in_the_environment(void **state)
+static void random_variables_are_refused_or_safe(void **state)
 {
 	size_t accepted = 0;
 
@@ -309,7 +309,7 @@ static void anything_in_the_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_volume_as_nomad_sends_it),
+		cmocka_unit_test(a_request_of_nomad_is_parsed),
 		cmocka_unit_test(a_slash_at_the_end_of_the_folder_does_not_matter),
 		cmocka_unit_test(a_creation_is_below_the_folder),
 		cmocka_unit_test(capacity_and_parameters_may_be_missing),
@@ -318,8 +318,8 @@ int main(void)
 		cmocka_unit_test(wrong_variables_are_named),
 		cmocka_unit_test(a_long_name_is_refused_with_its_suffix),
 		cmocka_unit_test(objects_are_sorted_and_unescaped),
-		cmocka_unit_test(what_is_no_object_of_strings_is_refused),
-		cmocka_unit_test(anything_in_the_environment),
+		cmocka_unit_test(anything_but_an_object_of_strings_is_refused),
+		cmocka_unit_test(random_variables_are_refused_or_safe),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -106,7 +106,7 @@ static void names_are_kept_with_their_barrier(void **state)
 	assert_int_equal(check("may", "was on node 'c'"), -1);
 }
 
-static void the_last_barrier_is_kept_when_a_host_falls_silent(void **state)
+static void the_last_barrier_is_kept_when_a_host_stops_answering(void **state)
 {
 	(void)state;
 	scripted[2].barrier = 77; /* the names of c are unchanged */
@@ -117,7 +117,7 @@ static void the_last_barrier_is_kept_when_a_host_falls_silent(void **state)
 	assert_int_equal(roster.absent->names.barrier, 77);
 }
 
-static void names_that_nobody_keeps_may_be_any(void **state)
+static void a_host_without_kept_names_may_have_any_name(void **state)
 {
 	(void)state;
 	scripted[0].n_kept = scripted[1].n_kept = 0;
@@ -187,7 +187,7 @@ static void a_keeper_that_comes_up_is_asked(void **state)
 	assert_int_equal(check("v", "was on node 'c'"), -1);
 }
 
-static void an_agent_is_heard_before_it_counts(void **state)
+static void an_agent_counts_once_its_hosts_are_read(void **state)
 {
 	struct error err;
 
@@ -241,7 +241,7 @@ static void the_time_counts_from_when_it_left(void **state)
 	assert_int_equal(check("v", ""), 0);
 }
 
-static void a_person_forgets_a_host(void **state)
+static void an_option_forgets_a_host(void **state)
 {
 	const char *nodes[] = {"c", "b"}; /* b is on the list, so it is not forgotten */
 	const struct option_list forget = {.values = nodes, .n = COUNT(nodes)};
@@ -268,7 +268,7 @@ static void a_pool_at_another_node_is_not_absent(void **state)
 	assert_true(host_list_find(&roster.hosts, "c")->forgotten);
 }
 
-static void a_silent_host_on_the_list_is_not_absent(void **state)
+static void a_listed_host_that_does_not_answer_is_not_absent(void **state)
 {
 	(void)state;
 	scripted[2].silent = ERR_UNAVAILABLE;
@@ -276,7 +276,7 @@ static void a_silent_host_on_the_list_is_not_absent(void **state)
 	assert_null(roster.absent);
 }
 
-static void nothing_is_told_twice(void **state)
+static void nothing_is_sent_twice(void **state)
 {
 	(void)state;
 	assert_int_equal(scripted[0].hosts_kept, 1);
@@ -304,19 +304,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names_outlive_the_controller),
 		TEST(names_are_kept_with_their_barrier),
-		TEST(the_last_barrier_is_kept_when_a_host_falls_silent),
-		TEST(names_that_nobody_keeps_may_be_any),
+		TEST(the_last_barrier_is_kept_when_a_host_stops_answering),
+		TEST(a_host_without_kept_names_may_have_any_name),
 		TEST(a_host_without_a_pool_has_no_names),
 		TEST(names_count_as_they_were_when_the_host_left),
 		TEST(the_latest_names_count),
 		TEST(a_keeper_that_comes_up_is_asked),
-		TEST(an_agent_is_heard_before_it_counts),
+		TEST(an_agent_counts_once_its_hosts_are_read),
 		TEST(a_host_is_forgotten_by_all),
 		TEST(the_time_counts_from_when_it_left),
-		TEST(a_person_forgets_a_host),
+		TEST(an_option_forgets_a_host),
 		TEST(a_pool_at_another_node_is_not_absent),
-		TEST(a_silent_host_on_the_list_is_not_absent),
-		TEST(nothing_is_told_twice),
+		TEST(a_listed_host_that_does_not_answer_is_not_absent),
+		TEST(nothing_is_sent_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void spread_volumes(void)
 }
 
 /* Every volume is listed once and in order, whatever the page size. */
-static void pages(void **state)
+static void volumes_are_listed_in_pages(void **state)
 {
 	static const int32_t sizes[] = {0, 1000, 999, 1001, 100, 2499, 2500, 2501, INT32_MAX};
 
@@ -50,7 +50,7 @@ static void pages(void **state)
 	}
 }
 
-static void empty(void **state)
+static void no_volumes_give_an_empty_page(void **state)
 {
 	(void)state;
 	ListVolumesResponse *page = list(0, "");
@@ -59,7 +59,7 @@ static void empty(void **state)
 	assert_string_equal(page->next_token, "");
 }
 
-static void entry(void **state)
+static void an_entry_has_the_volume_and_its_status(void **state)
 {
 	(void)state;
 	Dataset *dataset = add_dataset(&scripted[2], "v", 7, "");
@@ -105,7 +105,7 @@ static void problems_show_in_the_condition(void **state)
 
 /* A token is a position in the order of ids. It stays valid if the volume at that position is
  * deleted. */
-static void token_outlives_its_volume(void **state)
+static void a_token_outlives_its_volume(void **state)
 {
 	(void)state;
 	add_dataset(&scripted[0], "a", 1, "");
@@ -120,7 +120,7 @@ static void token_outlives_its_volume(void **state)
 	assert_string_equal(page->next_token, "");
 }
 
-static void bad_requests(void **state)
+static void wrong_requests_are_refused(void **state)
 {
 	static const char *const tokens[] = {"invalid-token", "after:", "after:_zz", "a",
 					     "after:a b"};
@@ -186,7 +186,7 @@ static void spread_snapshots(size_t n)
 			     arena_printf(&call.arena, "s%05zu", i));
 }
 
-static void snapshot_pages(void **state)
+static void snapshots_are_listed_in_pages(void **state)
 {
 	static const int32_t sizes[] = {0, 2, 999, 1000, 2500};
 	char last[64];
@@ -216,7 +216,7 @@ static void snapshot_pages(void **state)
 	assert_int_equal(list_of("", "", 0, two->next_token)->n_entries, 2498);
 }
 
-static void snapshot_filters(void **state)
+static void snapshots_are_filtered_by_id_and_volume(void **state)
 {
 	(void)state;
 	spread_snapshots(5);
@@ -232,7 +232,7 @@ static void snapshot_filters(void **state)
 	assert_int_equal(list_of("v1@s00001", "", 1, "after:v1_40s00001")->n_entries, 0);
 }
 
-static void bad_snapshot_requests(void **state)
+static void wrong_snapshot_requests_are_refused(void **state)
 {
 	(void)state;
 	assert_null(list_of("", "", 0, "invalid-token"));
@@ -253,17 +253,17 @@ static void bad_snapshot_requests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRIPTED_TEST(pages),
-		SCRIPTED_TEST(empty),
-		SCRIPTED_TEST(entry),
-		SCRIPTED_TEST(token_outlives_its_volume),
-		SCRIPTED_TEST(bad_requests),
+		SCRIPTED_TEST(volumes_are_listed_in_pages),
+		SCRIPTED_TEST(no_volumes_give_an_empty_page),
+		SCRIPTED_TEST(an_entry_has_the_volume_and_its_status),
+		SCRIPTED_TEST(a_token_outlives_its_volume),
+		SCRIPTED_TEST(wrong_requests_are_refused),
 		SCRIPTED_TEST(duplicates_are_listed_once),
 		SCRIPTED_TEST(every_agent_must_answer),
 		SCRIPTED_TEST(problems_show_in_the_condition),
-		SCRIPTED_TEST(snapshot_pages),
-		SCRIPTED_TEST(snapshot_filters),
-		SCRIPTED_TEST(bad_snapshot_requests),
+		SCRIPTED_TEST(snapshots_are_listed_in_pages),
+		SCRIPTED_TEST(snapshots_are_filtered_by_id_and_volume),
+		SCRIPTED_TEST(wrong_snapshot_requests_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

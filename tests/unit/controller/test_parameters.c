@@ -24,7 +24,7 @@ static int parse(const char *const *pairs, struct parameters *ret, struct error 
 				err);
 }
 
-static void none_given(void **state)
+static void no_parameters_are_the_defaults(void **state)
 {
 	struct parameters parameters;
 	struct error err;
@@ -36,7 +36,7 @@ static void none_given(void **state)
 	assert_false(parameters.thick);
 }
 
-static void properties_and_text(void **state)
+static void parameters_become_properties_and_a_canonical_text(void **state)
 {
 	struct parameters parameters;
 	struct error err;
@@ -76,7 +76,7 @@ static void the_claim_of_kubernetes_is_kept_and_not_compared(void **state)
 	assert_string_equal(parameters.properties[0]->value, "shop/data");
 }
 
-static void unknown_key_is_named_with_the_known(void **state)
+static void an_unknown_key_is_named_with_all_known_ones(void **state)
 {
 	struct parameters parameters;
 	struct error err;
@@ -94,7 +94,7 @@ static void unknown_key_is_named_with_the_known(void **state)
 	}
 }
 
-static void misspelt_key_gets_the_nearest(void **state)
+static void a_misspelt_key_gets_the_nearest(void **state)
 {
 	static const char *const cases[][2] = {
 		{"compression", "zfs.compression"},
@@ -120,7 +120,7 @@ static void misspelt_key_gets_the_nearest(void **state)
 	}
 }
 
-static void reserved_key_says_why(void **state)
+static void a_reserved_key_is_refused_with_the_reason(void **state)
 {
 	static const char *const cases[][2] = {
 		{"zfs.mountpoint", "orchestrator"},
@@ -149,7 +149,7 @@ static void reserved_key_says_why(void **state)
 	}
 }
 
-static void contradictions(void **state)
+static void contradicting_parameters_are_refused(void **state)
 {
 	static const char *const cases[][5] = {
 		{"zfs.atime", "off", "zfs.relatime", "on", NULL},
@@ -168,7 +168,7 @@ static void contradictions(void **state)
 	}
 }
 
-static void root_directory(void **state)
+static void owner_group_and_mode_are_stored_in_one_text(void **state)
 {
 	static const char *const cases[][7] = {
 		{"owner", "1000", "group", "100", "mode", "2775", NULL},
@@ -188,7 +188,7 @@ static void root_directory(void **state)
 	}
 }
 
-static void user_property(void **state)
+static void a_user_property_is_set_and_stored(void **state)
 {
 	const char *const pairs[] = {"zfs.user.com.sun:auto-snapshot", "false", NULL};
 	struct parameters parameters;
@@ -230,7 +230,7 @@ static void only_properties_are_mutable(void **state)
 
 /* Each value is valid, but together they do not fit into zcsi:parameters, the one property that
  * stores the text. */
-static void too_long_for_a_property(void **state)
+static void a_text_too_long_for_its_property_is_refused(void **state)
 {
 	char value[1025];
 	struct parameters parameters;
@@ -325,7 +325,7 @@ static const struct {
 	{"zfs.dnodesize", "512", -1},
 };
 
-static void values(void **state)
+static void values_are_accepted_or_refused(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(value_cases); i++) {
@@ -344,7 +344,7 @@ static void values(void **state)
 	}
 }
 
-static void too_large(void **state)
+static void too_large_parameters_are_refused(void **state)
 {
 	char value[MAP_SIZE_MAX + 1];
 	struct parameters parameters;
@@ -358,7 +358,7 @@ static void too_large(void **state)
 	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
 }
 
-static void differences(void **state)
+static void the_first_difference_is_named(void **state)
 {
 	static const struct {
 		const char *is, *asked, *words;
@@ -400,7 +400,7 @@ static void malformed_lines_of_a_stored_text_are_ignored(void **state)
 	assert_null(parameters_difference(&arena, "\n=x\n\na=1\n\n", "a=1\n"));
 }
 
-static void help_lists_all(void **state)
+static void help_lists_all_parameters(void **state)
 {
 	char *text = NULL;
 	size_t size;
@@ -418,28 +418,38 @@ static void help_lists_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(none_given, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(properties_and_text, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(no_parameters_are_the_defaults, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(parameters_become_properties_and_a_canonical_text,
+						arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(the_claim_of_kubernetes_is_kept_and_not_compared,
 						arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(unknown_key_is_named_with_the_known, arena_setup,
+		cmocka_unit_test_setup_teardown(an_unknown_key_is_named_with_all_known_ones,
+						arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(a_misspelt_key_gets_the_nearest, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(misspelt_key_gets_the_nearest, arena_setup,
+		cmocka_unit_test_setup_teardown(a_reserved_key_is_refused_with_the_reason,
+						arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(contradicting_parameters_are_refused, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(reserved_key_says_why, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(contradictions, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(root_directory, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(user_property, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(owner_group_and_mode_are_stored_in_one_text,
+						arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(a_user_property_is_set_and_stored, arena_setup,
+						arena_teardown),
 		cmocka_unit_test_setup_teardown(only_properties_are_mutable, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(too_long_for_a_property, arena_setup,
+		cmocka_unit_test_setup_teardown(a_text_too_long_for_its_property_is_refused,
+						arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(values_are_accepted_or_refused, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(values, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(too_large, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(differences, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(too_large_parameters_are_refused, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(the_first_difference_is_named, arena_setup,
+						arena_teardown),
 		cmocka_unit_test_setup_teardown(malformed_lines_of_a_stored_text_are_ignored,
 						arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(help_lists_all, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(help_lists_all_parameters, arena_setup,
+						arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static const char *chosen(const TopologyRequirement *requirement, struct error *
 	return host->says->node_id;
 }
 
-static void most_space(void **state)
+static void the_pool_with_the_most_space_is_chosen(void **state)
 {
 	TopologyRequirement *empty = new_topology_requirement(&arena);
 	struct error err;
@@ -99,7 +99,7 @@ static void most_space(void **state)
 	assert_string_equal(chosen(empty, &err), "b");
 }
 
-static void pins(void **state)
+static void node_and_pool_pin_the_host(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
 	struct error err;
@@ -237,7 +237,7 @@ static void a_host_whose_limits_leave_no_room_is_avoided(void **state)
 	assert_string_equal(chosen_for("prod-a", 51), "c");
 }
 
-static void requisite(void **state)
+static void the_requisite_topology_is_required(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
 	struct error err;
@@ -264,7 +264,7 @@ static void requisite(void **state)
 	assert_string_equal(chosen(requirement, &err), "b");
 }
 
-static void preferred_in_order(void **state)
+static void preferred_topologies_are_taken_in_order(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
 	struct error err;
@@ -308,7 +308,7 @@ static void no_matching_host_is_an_error(void **state)
 	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
 }
 
-static void no_pool_and_problem(void **state)
+static void hosts_without_a_usable_pool_are_left_out(void **state)
 {
 	char none[] = "", problem[] = "pool 'pool-b' is not imported: zpool import pool-b";
 	struct error err;
@@ -325,7 +325,7 @@ static void no_pool_and_problem(void **state)
 
 /* Equal hosts get about the same number of volumes, and the host of a name does not depend on the
  * order of the list. */
-static void ties(void **state)
+static void equal_hosts_are_chosen_by_name(void **state)
 {
 	unsigned count[3] = {0};
 	const struct host *host, *again;
@@ -352,8 +352,9 @@ static void ties(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(most_space, setup, teardown),
-		cmocka_unit_test_setup_teardown(pins, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_pool_with_the_most_space_is_chosen, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(node_and_pool_pin_the_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_local_volume_needs_a_host_reached_directly, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(an_exported_volume_needs_a_host_that_can_export,
@@ -362,11 +363,14 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_host_whose_limits_leave_no_room_is_avoided, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
-		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_requisite_topology_is_required, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(preferred_topologies_are_taken_in_order, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(no_matching_host_is_an_error, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_pool_and_problem, setup, teardown),
-		cmocka_unit_test_setup_teardown(ties, setup, teardown),
+		cmocka_unit_test_setup_teardown(hosts_without_a_usable_pool_are_left_out, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(equal_hosts_are_chosen_by_name, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

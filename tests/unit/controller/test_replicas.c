@@ -78,7 +78,7 @@ static void a_limit_is_passed_on_without_copies(void **state)
 	assert_int_equal(scripted[1].create_request->bandwidth, 52428800);
 }
 
-static void a_limit_above_four_gigabytes(void **state)
+static void a_limit_above_four_gigabytes_is_passed_on(void **state)
 {
 	struct error err;
 
@@ -87,7 +87,7 @@ static void a_limit_above_four_gigabytes(void **state)
 	assert_int_equal(scripted[1].create_request->bandwidth, 5000000000);
 }
 
-static void what_copies_may_be_behind_is_passed_on_without_them(void **state)
+static void sync_every_is_passed_on_without_copies(void **state)
 {
 	struct error err;
 
@@ -96,7 +96,7 @@ static void what_copies_may_be_behind_is_passed_on_without_them(void **state)
 	assert_members("", 120);
 }
 
-static void no_limit_is_what_a_new_volume_has(void **state)
+static void a_new_volume_without_a_limit_has_none(void **state)
 {
 	struct error err;
 
@@ -270,7 +270,7 @@ static void a_limit_is_changed_and_lifted(void **state)
 		      "such as 500K or 50M, or none");
 }
 
-static void for_how_long_a_snapshot_is_kept_is_passed_on(void **state)
+static void pin_limit_is_passed_on(void **state)
 {
 	struct error err;
 
@@ -291,7 +291,7 @@ static void for_how_long_a_snapshot_is_kept_is_passed_on(void **state)
 		      "never, or a time");
 }
 
-static void which_snapshots_copies_get_is_passed_on(void **state)
+static void snapshots_is_passed_on(void **state)
 {
 	struct error err;
 
@@ -313,7 +313,7 @@ static void a_volume_of_a_later_version_is_changed(void **state)
 	assert_int_equal(modify("snapshots", "all", NULL, NULL, &err), 0);
 }
 
-static void whether_a_volume_follows_is_changed(void **state)
+static void follow_is_changed(void **state)
 {
 	struct error err;
 
@@ -377,9 +377,9 @@ int main(void)
 		SCRIPTED_TEST(among_equal_racks_space_decides),
 		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
 		SCRIPTED_TEST(a_limit_is_passed_on_without_copies),
-		SCRIPTED_TEST(a_limit_above_four_gigabytes),
-		SCRIPTED_TEST(what_copies_may_be_behind_is_passed_on_without_them),
-		SCRIPTED_TEST(no_limit_is_what_a_new_volume_has),
+		SCRIPTED_TEST(a_limit_above_four_gigabytes_is_passed_on),
+		SCRIPTED_TEST(sync_every_is_passed_on_without_copies),
+		SCRIPTED_TEST(a_new_volume_without_a_limit_has_none),
 		SCRIPTED_TEST(a_limit_is_passed_on_with_copies),
 		SCRIPTED_TEST(too_few_hosts_are_named_with_their_reasons),
 		SCRIPTED_TEST(wrong_values_are_refused),
@@ -387,14 +387,14 @@ int main(void)
 		SCRIPTED_TEST(a_repeated_modification_names_no_further_node),
 		SCRIPTED_TEST(other_parameters_leave_the_copies_alone),
 		SCRIPTED_TEST(a_limit_is_changed_and_lifted),
-		SCRIPTED_TEST(for_how_long_a_snapshot_is_kept_is_passed_on),
-		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
+		SCRIPTED_TEST(pin_limit_is_passed_on),
+		SCRIPTED_TEST(snapshots_is_passed_on),
 		SCRIPTED_TEST(a_volume_can_be_used_where_its_copies_are),
 		SCRIPTED_TEST(a_volume_that_stays_can_be_used_at_its_node),
 		SCRIPTED_TEST(a_volume_that_follows_anywhere_can_be_used_anywhere),
 		SCRIPTED_TEST(a_volume_that_moved_is_the_one_that_was_created),
 		SCRIPTED_TEST(a_volume_of_a_later_version_is_changed),
-		SCRIPTED_TEST(whether_a_volume_follows_is_changed),
+		SCRIPTED_TEST(follow_is_changed),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
 		SCRIPTED_TEST(an_agent_without_copies_is_no_success),

@@ -88,7 +88,7 @@ static void assert_created(const char *name)
 	assert_int_equal(scripted[0].target, name_hash_node("b"));
 }
 
-static void a_name_that_it_did_not_have_is_created(void **state)
+static void a_name_that_the_host_did_not_have_is_created(void **state)
 {
 	(void)state;
 	assert_created("new");
@@ -117,7 +117,7 @@ static void clones_and_groups_are_created(void **state)
 	assert_created("clone");
 }
 
-static void a_name_that_it_had_is_not(void **state)
+static void a_name_that_the_host_had_is_not_created(void **state)
 {
 	(void)state;
 	assert_refused("had", "unix:///c");
@@ -126,7 +126,7 @@ static void a_name_that_it_had_is_not(void **state)
 	assert_refused("had", "it is node 'c', down since 20");
 }
 
-static void a_claim_of_another_for_it_counts(void **state)
+static void a_claim_of_another_controller_for_the_host_counts(void **state)
 {
 	(void)state;
 	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER + 1};
@@ -137,7 +137,7 @@ static void a_claim_of_another_for_it_counts(void **state)
 	assert_created("new");
 }
 
-static void a_claim_before_it_was_heard_does_not_count(void **state)
+static void a_claim_before_the_last_answer_does_not_count(void **state)
 {
 	(void)state;
 	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER};
@@ -154,7 +154,7 @@ static void most_agents_must_remember(void **state)
 	assert_refused("new", "unix:///");
 }
 
-static void an_agent_that_was_never_heard_may_have_any_name(void **state)
+static void an_agent_that_never_answered_may_have_any_name(void **state)
 {
 	struct roster *roster = agents_roster(&call);
 
@@ -173,7 +173,7 @@ static void restart(void)
 	roster_open(agents_roster(&call));
 }
 
-static void a_controller_that_starts_meanwhile_knows_its_names(void **state)
+static void a_controller_that_starts_meanwhile_loads_the_names(void **state)
 {
 	(void)state;
 	restart();
@@ -182,7 +182,7 @@ static void a_controller_that_starts_meanwhile_knows_its_names(void **state)
 	assert_created("new");
 }
 
-static void names_that_nobody_keeps_may_be_any(void **state)
+static void an_agent_without_kept_names_may_have_any_name(void **state)
 {
 	(void)state;
 	restart();
@@ -205,7 +205,7 @@ static void a_keeper_that_comes_up_is_asked_before_names_count(void **state)
 	assert_created("new");
 }
 
-static void two_hosts_at_one_endpoint_are_not_told_apart(void **state)
+static void two_hosts_at_one_endpoint_are_not_distinguished(void **state)
 {
 	struct host_row row;
 
@@ -328,7 +328,7 @@ static void a_host_that_was_not_asked_yet_may_have_the_volume(void **state)
 	assert_failed(result, ERR_UNAVAILABLE, "'unix:///c', which has just come onto the list");
 }
 
-static void a_volume_is_created_at_a_host_that_was_silent_at_first(void **state)
+static void a_volume_is_created_at_a_host_that_answers_late(void **state)
 {
 	struct error err;
 
@@ -343,23 +343,23 @@ static void a_volume_is_created_at_a_host_that_was_silent_at_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_name_that_it_did_not_have_is_created),
+		TEST(a_name_that_the_host_did_not_have_is_created),
 		TEST(clones_and_groups_are_created),
-		TEST(a_name_that_it_had_is_not),
-		TEST(a_claim_of_another_for_it_counts),
-		TEST(a_claim_before_it_was_heard_does_not_count),
+		TEST(a_name_that_the_host_had_is_not_created),
+		TEST(a_claim_of_another_controller_for_the_host_counts),
+		TEST(a_claim_before_the_last_answer_does_not_count),
 		TEST(most_agents_must_remember),
-		TEST(an_agent_that_was_never_heard_may_have_any_name),
-		TEST(a_controller_that_starts_meanwhile_knows_its_names),
-		TEST(names_that_nobody_keeps_may_be_any),
+		TEST(an_agent_that_never_answered_may_have_any_name),
+		TEST(a_controller_that_starts_meanwhile_loads_the_names),
+		TEST(an_agent_without_kept_names_may_have_any_name),
 		TEST(a_keeper_that_comes_up_is_asked_before_names_count),
-		TEST(two_hosts_at_one_endpoint_are_not_told_apart),
+		TEST(two_hosts_at_one_endpoint_are_not_distinguished),
 		TEST(an_agent_with_names_that_cannot_be_read_may_have_any_name),
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
 		TEST(a_host_that_returns_meanwhile_is_asked_too),
 		TEST(a_host_that_was_not_asked_yet_may_have_the_volume),
-		TEST(a_volume_is_created_at_a_host_that_was_silent_at_first),
+		TEST(a_volume_is_created_at_a_host_that_answers_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

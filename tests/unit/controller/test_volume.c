@@ -133,7 +133,7 @@ static void create_looks_again_after_it_lost_its_claim(void **state)
 	assert_int_equal(created(), 1);
 }
 
-static void create_compares(void **state)
+static void an_existing_volume_is_compared_with_the_request(void **state)
 {
 	CreateVolumeRequest *request = create_request("v", GIB);
 	Volume *volume;
@@ -177,7 +177,7 @@ static void create_needs_every_agent(void **state)
 	assert_int_equal(created(), 0);
 }
 
-static void create_without_pool(void **state)
+static void a_host_without_a_pool_is_not_chosen(void **state)
 {
 	Volume *volume;
 
@@ -188,7 +188,7 @@ static void create_without_pool(void **state)
 	assert_int_equal(scripted[2].created, 1);
 }
 
-static void create_refuses(void **state)
+static void wrong_requests_are_refused(void **state)
 {
 	CreateVolumeRequest *mutable = create_request("v", GIB), *none = create_request("v", GIB);
 	CreateVolumeRequest *fixed = create_request("v", GIB);
@@ -216,7 +216,7 @@ static const char *asked_property(const struct client *client, const char *name)
 	return NULL;
 }
 
-static void create_thick(void **state)
+static void a_thick_volume_has_a_reservation(void **state)
 {
 	CreateVolumeRequest *request = create_request("v", GIB);
 	Volume *volume;
@@ -232,7 +232,7 @@ static void create_thick(void **state)
 }
 
 /* The effective value is compared, whether it came from parameters or from mutable_parameters. */
-static void create_with_mutable_parameters(void **state)
+static void mutable_parameters_replace_parameters(void **state)
 {
 	CreateVolumeRequest *request = create_request("v", GIB), *plain = create_request("v", GIB);
 	Volume *volume;
@@ -374,7 +374,7 @@ static void publish_checks_in_order(void **state)
 	assert_string_equal(map_get(&context, "dataset"), "pool-a/csi/v");
 }
 
-static void unpublish(void **state)
+static void unpublish_asks_the_owner_and_may_repeat(void **state)
 {
 	ControllerUnpublishVolumeRequest *request =
 		new_controller_unpublish_volume_request(&call.arena);
@@ -395,7 +395,7 @@ static void unpublish(void **state)
 	assert_int_equal(scripted[0].unpublished, 1);
 }
 
-static void validate(void **state)
+static void validate_confirms_what_the_volume_supports(void **state)
 {
 	ValidateVolumeCapabilitiesRequest *request =
 		new_validate_volume_capabilities_request(&call.arena);
@@ -476,20 +476,20 @@ int main(void)
 		SCRIPTED_TEST(create_claims_above_every_promise),
 		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
 		SCRIPTED_TEST(the_cached_owner_is_asked_first),
-		SCRIPTED_TEST(create_compares),
+		SCRIPTED_TEST(an_existing_volume_is_compared_with_the_request),
 		SCRIPTED_TEST(create_needs_every_agent),
-		SCRIPTED_TEST(create_without_pool),
-		SCRIPTED_TEST(create_refuses),
-		SCRIPTED_TEST(create_thick),
-		SCRIPTED_TEST(create_with_mutable_parameters),
+		SCRIPTED_TEST(a_host_without_a_pool_is_not_chosen),
+		SCRIPTED_TEST(wrong_requests_are_refused),
+		SCRIPTED_TEST(a_thick_volume_has_a_reservation),
+		SCRIPTED_TEST(mutable_parameters_replace_parameters),
 		SCRIPTED_TEST(delete_asks_every_agent),
 		SCRIPTED_TEST(delete_needs_not_found_from_every_agent),
 		SCRIPTED_TEST(an_agent_that_waited_until_the_deadline_is_not_unavailable),
 		SCRIPTED_TEST(duplicates_are_not_deleted),
 		SCRIPTED_TEST(only_another_node_makes_a_publish_wait),
 		SCRIPTED_TEST(publish_checks_in_order),
-		SCRIPTED_TEST(unpublish),
-		SCRIPTED_TEST(validate),
+		SCRIPTED_TEST(unpublish_asks_the_owner_and_may_repeat),
+		SCRIPTED_TEST(validate_confirms_what_the_volume_supports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
