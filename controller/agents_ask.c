@@ -15,8 +15,8 @@
 #define DOWN_MS      1000   /* timeout of an agent that did not answer the last roll call */
 
 /*
- * Returns the RPC's deadline minus a margin, so that an error that names a silent agent still
- * reaches the client. The margin is a fifth of the time left, at most SLACK_MS_MAX.
+ * Returns the RPC's deadline minus a margin, so that an error that names an agent without an
+ * answer still reaches the client. The margin is a fifth of the time left, at most SLACK_MS_MAX.
  */
 static int64_t deadline_of(const struct rpc_call *call)
 {
@@ -28,7 +28,7 @@ static int64_t deadline_of(const struct rpc_call *call)
 
 /*
  * Returns the deadline of a request to all agents. It leaves half of the time for acting on the
- * answers of the others when one agent is silent.
+ * answers of the others when one agent does not answer.
  */
 static int64_t deadline_of_all(const struct rpc_call *call)
 {

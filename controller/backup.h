@@ -11,8 +11,8 @@
  * Check, before a volume is created, that the node named by the parameter backup can keep a backup
  * of it. Returns 0, also without that parameter, or -1: ERR_INVALID_ARGUMENT if there is no such
  * node, the volume itself is to be on it, or backup_every is too short; ERR_RESOURCE_EXHAUSTED,
- * with the reason, if the node can keep no backups; ERR_UNAVAILABLE if a silent agent may be the
- * node's.
+ * with the reason, if the node can keep no backups; ERR_UNAVAILABLE if the node's agent may be one
+ * that did not answer.
  */
 int backup_check(struct rpc_call *call, const struct parameters *parameters, struct error *err);
 /*

@@ -44,7 +44,7 @@ static bool counts(struct rpc_call *call, const GetHostResponse *host,
 	       placement_reaches(&call->arena, host, counted->topology);
 }
 
-/* Ask only the hosts that may count, so that another host that is away is not waited for. */
+/* Ask only the hosts that may count, so that no call waits for another host that is down. */
 static bool may_count(struct rpc_call *call, const GetHostResponse *said, const void *arg)
 {
 	return !said || counts(call, said, arg);

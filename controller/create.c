@@ -235,7 +235,7 @@ static bool drop_others(struct hosts *hosts, const char *backup)
 
 /*
  * Choose the host of a new volume among those that answer. If none of them is suitable, all hosts
- * must answer: a silent one may be suitable, or else the error tells why it is not.
+ * must answer: one that did not may be suitable, or else the error has the reason.
  */
 static int place(struct rpc_call *call, const struct wanted *wanted, struct host *ret,
 		 struct error *err)

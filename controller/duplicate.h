@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_DUPLICATE_H
 #define ZCSI_CONTROLLER_DUPLICATE_H
 
-/* A volume that two agents have, because it was made again while the host of one was away. */
+/* A volume that two agents have, because it was made again while the host of one was down. */
 
 #include "controller/agents_ask.h"
 #include "proto/agent.h"

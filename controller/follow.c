@@ -56,7 +56,7 @@ static bool passes(enum error_code code)
 
 /*
  * Ask the agent that was the target node's in the last roll call that it answered; if there is
- * none, ask all agents, of which a silent one uses up the time.
+ * none, ask all agents, of which one that is down uses up the time.
  */
 static int ask_target(const struct follow *follow, struct host *ret, struct error *err)
 {
@@ -254,9 +254,9 @@ static const GetDatasetCopyResponse *find_copy(const struct follow *follow)
 	return NULL;
 }
 
-/* Fail because the node of the volume is silent, though the target node has a copy. */
-static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse *copy,
-		       struct error *err)
+/* Fail because the node of the volume does not answer, though the target node has a copy. */
+static int fail_down(const struct follow *follow, const GetDatasetCopyResponse *copy,
+		     struct error *err)
 {
 	struct arena *arena = &follow->call->arena;
 	const char *why = arena_strdup(arena, err->text), *nodes = "";
@@ -303,5 +303,5 @@ int follow_missing(struct follow *follow, struct error *err)
 	 * Without a copy, ERR_FAILED_PRECONDITION means that an agent is refused, or that the
 	 * volume exists twice.
 	 */
-	return copy ? fail_silent(follow, copy, err) : follow_fail_for_good(err);
+	return copy ? fail_down(follow, copy, err) : follow_fail_for_good(err);
 }

@@ -25,10 +25,10 @@
  * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave the
  * agent too little time, perhaps because it waited for another call (ERR_ABORTED); else
  * ERR_UNAVAILABLE. ERR_FAILED_PRECONDITION if the agent is refused. remedy: the end of the text,
- * for an agent that stays silent.
+ * for an agent that stays down.
  */
-static int fail_silent(struct rpc_call *call, const struct answer *answer, const char *what,
-		       const char *remedy, struct error *err)
+static int fail_down(struct rpc_call *call, const struct answer *answer, const char *what,
+		     const char *remedy, struct error *err)
 {
 	const enum error_code code = answer->error.code;
 	const bool hurried = (code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED) &&
@@ -49,7 +49,7 @@ static int fail_silent(struct rpc_call *call, const struct answer *answer, const
 }
 
 /*
- * Returns the end of an error text: what to do if an agent stays silent. An existing volume may be
+ * Returns the end of an error text: what to do if an agent stays down. An existing volume may be
  * on the agent's host, which may be lost. The name of a new object is free once that host is off
  * the list.
  */
@@ -79,7 +79,7 @@ static bool has_no_pool(struct rpc_call *call, const struct answer *answer)
 	       host_of(call, answer->agent, &host, &ignored) == 0 && !*host.says->dataset;
 }
 
-/* Returns true if the silent agent of this answer may be ignored: it cannot have the object. */
+/* Returns true if the agent did not answer and may be ignored: it cannot have the object. */
 static bool is_excluded(struct rpc_call *call, const struct claim_answers *claimed,
 			const struct answer *answer)
 {
@@ -106,10 +106,10 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 			continue;
 		}
 		if (!is_excluded(call, claimed, answer))
-			return fail_silent(call, answer,
-					   arena_printf(&call->arena, "whether it has %s",
-							search->what),
-					   remedy_of(call, search), err);
+			return fail_down(call, answer,
+					 arena_printf(&call->arena, "whether it has %s",
+						      search->what),
+					 remedy_of(call, search), err);
 	}
 	const struct missing missing = {roster_pin(roster, call)->set, search->kind, search->name,
 					search->what};
@@ -368,7 +368,7 @@ static int collect(struct rpc_call *call, const struct answers *answers, bool pa
 		const struct answer *answer = &answers->list[i];
 		bool silent = answer->error.code != ERR_OK;
 		if (silent && !partial)
-			return fail_silent(call, answer, "what its host is", REMOVE, err);
+			return fail_down(call, answer, "what its host is", REMOVE, err);
 		ret->list[i] = (struct host){.agent = answer->agent,
 					     .says = silent ? NULL : answer->response};
 	}
@@ -411,11 +411,11 @@ static int find_node(struct rpc_call *call, const char *node_id, int64_t until, 
 		}
 	}
 	if (silent)
-		return fail_silent(call, silent,
-				   arena_printf(&call->arena,
-						"whether it is node '%s', which no other agent is",
-						node_id),
-				   REMOVE, err);
+		return fail_down(call, silent,
+				 arena_printf(&call->arena,
+					      "whether it is node '%s', which no other agent is",
+					      node_id),
+				 REMOVE, err);
 	if (roster_check_absent_node(agents_roster(call), node_id, err) < 0)
 		return -1;
 	return fail(err, ERR_NOT_FOUND,

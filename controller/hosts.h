@@ -60,7 +60,7 @@ int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
 /*
  * Find the host of a node; give up at `until`, a now_ms() value. ERR_NOT_FOUND if no agent is that
- * node's; ERR_UNAVAILABLE if a silent agent may be, or the node's agent is off the list.
+ * node's; ERR_UNAVAILABLE if an agent that did not answer may be, or it is off the list.
  */
 int hosts_find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
 		    struct error *err);

@@ -43,8 +43,8 @@ search_fn hosts_search;
 /*
  * Like hosts_search, for an object that is to be created: if no agent has it, every agent has
  * promised to create none for a claim earlier than *search->claim. If search->place is given, an
- * agent may be silent that cannot have the object (claim_excludes). ERR_ABORTED if other calls made
- * later claims until the deadline.
+ * agent that cannot have the object (claim_excludes) need not answer. ERR_ABORTED if other calls
+ * made later claims until the deadline.
  */
 search_fn hosts_claim;
 

@@ -275,7 +275,7 @@ struct roll {
 	int64_t before, after;
 };
 
-/* Update the states of the agents. Returns true if an agent became lost, or is not lost any more. */
+/* Update the states of the agents. Returns true if an agent became lost or is so no longer. */
 static bool note_roll(struct roster *roster, const struct roll *roll, int64_t lost_after)
 {
 	scoped_lock(&roster->lock);

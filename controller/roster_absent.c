@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The names of the agents that left the list, and what an error says of agents that are away.
+ * The names of the agents that left the list, and the words about an agent in an error.
  *
  * Invariant: the names of a host are in the state of its agent as long as the agent is on the list,
  * and then in the record of the absent host.

@@ -44,7 +44,7 @@ struct volume_facts {
 struct condition {
 	VolumeHealthErrorType status;
 	const char *reason; /* a word, such as "ExistsTwice"; NULL if all is well */
-	char *message;      /* for a person; NULL if all is well */
+	char *message;      /* for an operator; NULL if all is well */
 };
 
 #define CONDITIONS_MAX 2 /* the volume's own, and that of data put aside on other nodes */
