@@ -30,6 +30,7 @@
  */
 #define LIST_TIMEOUT_MS 600000
 
+#define MISSING         "dataset does not exist"
 #define NO_PROGRAM      "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
 /* The first row whose words the error text contains decides, so longer words come first. */
@@ -40,7 +41,7 @@ static const struct {
 } sayings[] = {
 	{"dataset already exists", ERR_ALREADY_EXISTS, NULL},
 	{"filesystem already mounted", ERR_ALREADY_EXISTS, NULL},
-	{"dataset does not exist", ERR_NOT_FOUND, NULL},
+	{MISSING, ERR_NOT_FOUND, NULL},
 	{"parent does not exist", ERR_UNAVAILABLE,
 	 "create it with 'zfs create -o mountpoint=none'"},
 	{"no such pool", ERR_UNAVAILABLE, "import it with 'zpool import'"},
@@ -186,6 +187,22 @@ static int fail_lost(const char *const *argv, const char *output, struct error *
 	return -1;
 }
 
+/*
+ * Fail because a reading failed. Only names that zfs names as missing are gone, so a line of zfs
+ * about anything else decides. Lines of a shell or of ssh do not count.
+ */
+static int fail_reading(const char *said, struct error *err)
+{
+	char *state;
+	auto_free char *lines = mem_strdup(said);
+
+	for (char *line = strtok_r(lines, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		if ((!strncmp(line, "cannot ", 7) || !strncmp(line, "internal error", 14)) &&
+		    !strstr(line, MISSING))
+			return zfs_fail(line, err);
+	return zfs_fail(said, err);
+}
+
 /* Fail if the program failed, with an error from its status and error text. */
 static int check_result(const char *const *argv, const struct exec_result *result,
 			struct error *err)
@@ -202,6 +219,8 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 		return fail(err, ERR_UNAVAILABLE,
 			    "'%s %s' was killed by a signal on the server '%s'; try again", argv[0],
 			    argv[1], ssh_server());
+	if (result->status && is_reading(argv) && *result->error)
+		return fail_reading(result->error, err);
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
 	return 0;
