@@ -6,6 +6,8 @@
 #include "node/copy/part.h"
 #include "node/copy/push.h"
 
+#define PLAN_THIN_MOST 256 /* snapshots in a ThinCopyRequest */
+
 /*
  * Returns true for a snapshot that a copy is to have: of CSI (CreateSnapshot), of the schedule, or
  * of a backup, which a later owner can then continue.
@@ -24,5 +26,12 @@ bool plan_meets_old(const struct push *push, const struct part *parts, size_t n)
  */
 int plan_make(struct push *push, const struct history *history, const struct point *last,
 	      struct part **ret, size_t *ret_n, struct error *err);
+/*
+ * Returns a request that names the snapshots of a copy to destroy, perhaps none, in the arena; the
+ * caller sets its other fields. copy: NULL if there is none. history: of the volume, read after the
+ * last push of any other copy. Runs no program.
+ */
+ThinCopyRequest *plan_thin(struct arena *arena, const CopyState *copy,
+			   const struct history *history);
 
 #endif

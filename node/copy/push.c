@@ -6,8 +6,8 @@
  * Invariant: only the guid of a snapshot, as the other node reads it from its pool, shows that a
  * stream has arrived. The last snapshot that arrived stays on this host, as itself or as a
  * bookmark, until the next one has arrived, so there always is a point to begin from. Nothing is
- * rolled back. After a push, old snapshots of the copy are destroyed (thin.c); if that fails, the
- * push still succeeds.
+ * rolled back. After a push, old snapshots of the copy are destroyed (plan_thin); the push still
+ * succeeds if that fails.
  */
 #include "node/copy/push.h"
 
@@ -26,7 +26,6 @@
 #include "node/copy/part.h"
 #include "node/copy/pins.h"
 #include "node/copy/plan.h"
-#include "node/copy/thin.h"
 #include "node/host/owner.h"
 #include "node/record/ownership.h"
 #include "node/stream/keyed.h"
@@ -190,14 +189,14 @@ static int ask_to_thin(struct push *push, const struct history *history, struct 
 
 	if (push->copy && push->copy->more && ask_for_copy(push, true, err) < 0)
 		return -1;
-	ThinCopyRequest *request = thin_request(push->arena, push->copy, history);
+	ThinCopyRequest *request = plan_thin(push->arena, push->copy, history);
 	request->id = push->volume->id;
 	request->lineage = (char *)push->members.lineage;
 	request->epoch = push->header->epoch;
 	return request->n_snapshots ? ask(push, "ThinCopy", &request->base, &response, err) : 0;
 }
 
-/* Destroy old snapshots of the copy that the volume lacks (thin.c). The next push tries again. */
+/* Destroy old snapshots of the copy (plan_thin). The next push tries again after a failure. */
 static void thin(struct push *push, const struct history *history)
 {
 	struct error err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Tests of the snapshots that copies lose: those that their owner does not have any more. */
-#include "node/copy/thin.h"
+#include "node/copy/plan.h"
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_copies.c */
 #include "tests/unit/node/scripted_copies.c"
@@ -184,10 +184,10 @@ static void test_nothing_goes_that_is_newer_than_what_both_have(void **state)
 	const struct history history = history_of("v@a\t3\t0\t0\nv#b\t2\t0\t-\n");
 
 	(void)state;
-	const ThinCopyRequest *request = thin_request(&arena, copy_of(5), &history);
+	const ThinCopyRequest *request = plan_thin(&arena, copy_of(5), &history);
 	assert_int_equal(request->n_snapshots, 1);
 	assert_int_equal(request->snapshots[0]->guid, 1);
-	assert_int_equal(thin_request(&arena, NULL, &history)->n_snapshots, 0);
+	assert_int_equal(plan_thin(&arena, NULL, &history)->n_snapshots, 0);
 }
 
 static void test_nothing_goes_if_both_have_nothing_in_common(void **state)
@@ -195,8 +195,8 @@ static void test_nothing_goes_if_both_have_nothing_in_common(void **state)
 	const struct history history = history_of("v@a\t9\t0\t0\n"), none = history_of("");
 
 	(void)state;
-	assert_int_equal(thin_request(&arena, copy_of(5), &history)->n_snapshots, 0);
-	assert_int_equal(thin_request(&arena, copy_of(5), &none)->n_snapshots, 0);
+	assert_int_equal(plan_thin(&arena, copy_of(5), &history)->n_snapshots, 0);
+	assert_int_equal(plan_thin(&arena, copy_of(5), &none)->n_snapshots, 0);
 }
 
 static void test_so_many_go_at_a_time(void **state)
@@ -204,8 +204,8 @@ static void test_so_many_go_at_a_time(void **state)
 	const struct history history = history_of("v@a\t600\t0\t0\n");
 
 	(void)state;
-	const ThinCopyRequest *request = thin_request(&arena, copy_of(600), &history);
-	assert_int_equal(request->n_snapshots, THIN_MOST);
+	const ThinCopyRequest *request = plan_thin(&arena, copy_of(600), &history);
+	assert_int_equal(request->n_snapshots, PLAN_THIN_MOST);
 	assert_int_equal(request->snapshots[0]->guid, 599);
 }
 
