@@ -17,6 +17,12 @@ struct membership_change {
 int membership_able(const struct node *node, struct error *err);
 
 /*
+ * *ret is a push of the volume, whose node the caller sets, in the arena of the call. Returns 0, or
+ * -1 with ERR_FAILED_PRECONDITION if zcsi:members is damaged.
+ */
+int membership_push(struct rpc_call *call, struct dataset *volume, struct push *ret,
+		    struct error *err);
+/*
  * Add push->to to push->members. Fails unless that node answers that it can have a copy. every: how
  * far copies may be behind, in seconds; 0: no change. Waits for the other node.
  */
@@ -53,9 +59,10 @@ int membership_trim(struct push *push, struct error *err);
 
 /*
  * Destroy the copy of push->to and forget the node: its bookmark, its place in zcsi:members, and,
- * with the last copy, the snapshots for copies. Returns 0, or -1 with *err; the call may be
- * repeated. Runs programs, and waits for the other node. Any thread but the loop's.
+ * with the last copy, the snapshots for copies. gone: also if the node cannot be reached. Returns
+ * 0, or -1 with *err; the call may be repeated. Runs programs, and waits for the other node. Any
+ * thread but the loop's.
  */
-int membership_end(struct push *push, struct error *err);
+int membership_end(struct push *push, bool gone, struct error *err);
 
 #endif

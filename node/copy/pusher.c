@@ -241,7 +241,7 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	runner->order = order;
 	runner->transfer = &push->transfer;
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = order->deleted ? membership_end(push, err)
+	int failed = order->deleted ? membership_end(push, false, err)
 		     : drop         ? membership_trim(push, err)
 				    : push_run(push, &ret->time, err);
 	pthread_mutex_lock(&pusher->lock);
