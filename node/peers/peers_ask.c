@@ -63,15 +63,19 @@ static int open_client(struct peers *peers, const char *endpoint,
 	return opening.result;
 }
 
+static struct peers_closing *take_closing(struct peers *peers)
+{
+	scoped_lock(&peers->lock);
+
+	return steal_ptr(peers->closing);
+}
+
 void peers_ask_reap(struct loop_task *task)
 {
-	struct peers *peers = container_of(task, struct peers, reap);
-	struct peers_closing *next, *all;
+	struct peers_closing *next;
 
-	pthread_mutex_lock(&peers->lock);
-	all = steal_ptr(peers->closing);
-	pthread_mutex_unlock(&peers->lock);
-	for (; all; all = next) {
+	for (struct peers_closing *all = take_closing(container_of(task, struct peers, reap)); all;
+	     all = next) {
 		next = all->next;
 		client_free(all->client);
 		free(all);
@@ -188,7 +192,7 @@ static struct peers_question *scan(struct peers *peers, struct arena *arena,
 
 /*
  * Wait until no other thread scans. Returns 0; 1 if a scan has ended meanwhile, whose answers can
- * be used; or -1 with *err. The caller holds peers->lock.
+ * be used; or -1 with *err. The caller has the lock, which is released meanwhile.
  */
 static int wait_for_scan(struct peers *peers, int64_t deadline, struct error *err)
 {
@@ -209,14 +213,37 @@ static int wait_for_scan(struct peers *peers, int64_t deadline, struct error *er
 		    "the agents were still being asked which nodes they are");
 }
 
+/* Begin a scan, unless another one has ended meanwhile. Returns as wait_for_scan does. */
+static int begin_scan(struct peers *peers, int64_t deadline, struct error *err)
+{
+	scoped_lock(&peers->lock);
+	int waited = wait_for_scan(peers, deadline, err);
+
+	if (waited == 0)
+		peers->scanning = true;
+	return waited;
+}
+
+/* Begin a scan, once no other thread scans. Returns 0, or -1 with *err. */
+static int begin_own_scan(struct peers *peers, int64_t deadline, struct error *err)
+{
+	scoped_lock(&peers->lock);
+	int waited;
+
+	do
+		waited = wait_for_scan(peers, deadline, err);
+	while (waited > 0 && peers->scanning);
+	if (waited < 0)
+		return -1;
+	peers->scanning = true;
+	return 0;
+}
+
 int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_list *list,
 		  int64_t deadline, struct error *err)
 {
-	pthread_mutex_lock(&peers->lock);
-	int waited = wait_for_scan(peers, deadline, err);
-	if (waited == 0)
-		peers->scanning = true;
-	pthread_mutex_unlock(&peers->lock);
+	int waited = begin_scan(peers, deadline, err);
+
 	if (waited != 0)
 		return waited < 0 ? -1 : 0;
 	scan(peers, arena, list, deadline);
@@ -226,16 +253,7 @@ int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_
 int peers_ask_each(struct peers *peers, struct arena *arena, const struct option_list *list,
 		   int64_t deadline, struct peers_question **ret, struct error *err)
 {
-	int waited;
-
-	pthread_mutex_lock(&peers->lock);
-	do
-		waited = wait_for_scan(peers, deadline, err);
-	while (waited > 0 && peers->scanning);
-	if (waited >= 0)
-		peers->scanning = true;
-	pthread_mutex_unlock(&peers->lock);
-	if (waited < 0)
+	if (begin_own_scan(peers, deadline, err) < 0)
 		return -1;
 	*ret = scan(peers, arena, list, deadline);
 	return 0;
