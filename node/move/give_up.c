@@ -16,6 +16,7 @@
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
 #include "node/replica/replica.h"
+#include "node/stream/own_call.h"
 #include "node/zfs/zfs.h"
 
 #define FIND_MS 10000
@@ -47,19 +48,15 @@ static int give_up_locked(struct depart *depart, struct error *err)
  */
 static int give_up_with_key(struct depart *depart, const struct place *place, struct error *err)
 {
-	struct rpc_call call = {.app = (void *)depart->node, .deadline = now_ms() + WAIT_MS};
+	auto_call struct rpc_call call = own_call(depart->node, now_ms() + WAIT_MS);
 	struct family family;
-	int failed;
 
 	if (!place->encrypted)
 		return give_up_locked(depart, err);
-	arena_init(&call.arena, SIZE_MAX);
-	failed = family_lock(&call, place->name, &family, err);
-	if (!failed) {
-		failed = give_up_locked(depart, err);
-		family_unlock(&call, &family);
-	}
-	arena_fini(&call.arena);
+	if (family_lock(&call, place->name, &family, err) < 0)
+		return -1;
+	int failed = give_up_locked(depart, err);
+	family_unlock(&call, &family);
 	return failed;
 }
 

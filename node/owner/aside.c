@@ -29,6 +29,7 @@
 #include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
+#include "node/stream/own_call.h"
 #include "node/zfs/zfs.h"
 
 #define WAIT_MS  30000 /* for other calls that lock the volume */
@@ -89,12 +90,9 @@ static int destroy_later(const struct place *place, uint64_t base, struct error 
 static int rename_volume(const struct node *node, const struct place *place, const char *name,
 			 struct error *err)
 {
-	struct rpc_call call = {.app = (void *)node, .deadline = now_ms() + WAIT_MS};
+	auto_call struct rpc_call call = own_call(node, now_ms() + WAIT_MS);
 
-	arena_init(&call.arena, SIZE_MAX);
-	int failed = take_rename(&call, place, name, err);
-	arena_fini(&call.arena);
-	return failed;
+	return take_rename(&call, place, name, err);
 }
 
 /*
