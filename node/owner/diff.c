@@ -17,7 +17,6 @@
 
 #include "common/log.h"
 #include "node/attach/staging.h"
-#include "node/owner/diverged.h"
 #include "node/owner/split.h"
 #include "node/record/members.h"
 #include "node/service.h"
@@ -200,7 +199,7 @@ static int start(struct program_stream *ps, struct error *err)
 	struct diff_sides *sides = ps->arg;
 
 	if (program_check(err) < 0 ||
-	    diverged_dataset(ps->node, &ps->arena, sides->name, &sides->name, err) < 0 ||
+	    split_dataset(ps->node, &ps->arena, sides->name, &sides->name, err) < 0 ||
 	    find_sides(&ps->arena, catalog_parent(ps->node->catalog), sides, err) < 0 ||
 	    mount_both(&ps->arena, sides, err) < 0)
 		return -1;

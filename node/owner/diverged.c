@@ -29,11 +29,6 @@ enum field { NAME, ID, OWNER, USED, CREATION, GUID, FORMAT, FIELDS };
 
 static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation,guid,zcsi:format";
 
-static char *folder_of(const struct node *node, struct arena *arena)
-{
-	return arena_printf(arena, "%s/" DIVERGED_FOLDER, catalog_parent(node->catalog));
-}
-
 /* Returns the row of a line, or NULL for the folder itself and for a dataset that is no volume. */
 static DivergedVolume *parse_line(struct arena *arena, const char *folder, char *line)
 {
@@ -96,7 +91,7 @@ static int read_all(const struct node *node, struct arena *arena, DivergedVolume
 	if (!node->catalog || !held_possible())
 		return 0;
 	const uint64_t reading = asides_begin(node->asides);
-	const char *folder = folder_of(node, arena);
+	const char *folder = split_folder(node, arena);
 	const char *argv[] = {"zfs", "list",  "-Hp",  "-d", "1", "-t", "filesystem,volume",
 			      "-o",  columns, folder, NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) == 0)
@@ -126,18 +121,6 @@ int list_diverged(struct rpc_call *call, const ListDivergedRequest *req, ListDiv
 {
 	(void)req;
 	return read_all(call->app, &call->arena, &rsp->volumes, &rsp->n_volumes, err);
-}
-
-int diverged_dataset(const struct node *node, struct arena *arena, const char *name,
-		     const char **ret, struct error *err)
-{
-	if (request_text(name, "name", err) < 0)
-		return -1;
-	if (strpbrk(name, "/@#%,"))
-		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no name of 'zcsi diverged list'",
-			    name);
-	*ret = arena_printf(arena, "%s/%s", folder_of(node, arena), name);
-	return 0;
 }
 
 /*
@@ -180,7 +163,7 @@ int drop_diverged(struct rpc_call *call, const DropDivergedRequest *req, DropDiv
 
 	(void)rsp;
 	if (node_need_pool(call, "volume put aside as", req->name, err) < 0 ||
-	    diverged_dataset(call->app, &call->arena, req->name, &name, err) < 0)
+	    split_dataset(call->app, &call->arena, req->name, &name, err) < 0)
 		return -1;
 	if (destroy(call, name, err) < 0)
 		return fail_context(err, "'%s' is not destroyed", name);

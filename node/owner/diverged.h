@@ -8,16 +8,11 @@
 #include "node/host/node.h"
 #include "proto/copy.h"
 
-#define DIVERGED_FOLDER "_diverged" /* below the parent */
-
 /*
  * List the volumes that were put aside, note them in node->asides, and promote copies that were
  * split off from them (split_end). Runs programs. Any thread.
  */
 void diverged_look(const struct node *node);
-/* *ret is the dataset with this name in `zcsi diverged list`. Returns 0, or -1 with *err. */
-int diverged_dataset(const struct node *node, struct arena *arena, const char *name,
-		     const char **ret, struct error *err);
 /* Parse what `zfs list` prints of the datasets that were put aside, in place. For tests. */
 DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *text, size_t *ret_n);
 

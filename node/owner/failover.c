@@ -271,9 +271,11 @@ static int fail_over(struct rpc_call *call, const FailoverRequest *req, struct e
 	const char *key = replica_key(&call->arena, place.name);
 	if (catalog_lock_key(node->catalog, now_ms() + LOCK_MS, key, err) < 0)
 		return -1;
-	int failed = discard(&place, err) < 0 || take(call, &place, req, err) < 0;
+	int failed = discard(&place, err);
+	if (!failed)
+		failed = take(call, &place, req, err);
 	catalog_unlock_key(node->catalog, key);
-	return failed ? -1 : 0;
+	return failed;
 }
 
 int failover(struct rpc_call *call, const FailoverRequest *req, FailoverResponse *rsp,

@@ -13,13 +13,28 @@
 
 #include "common/log.h"
 #include "node/copy/header.h"
-#include "node/owner/diverged.h"
 #include "node/record/ownership.h"
 #include "node/replica/properties.h"
 #include "node/replica/replica.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+
+char *split_folder(const struct node *node, struct arena *arena)
+{
+	return arena_printf(arena, "%s/" DIVERGED_FOLDER, catalog_parent(node->catalog));
+}
+
+int split_dataset(const struct node *node, struct arena *arena, const char *name, const char **ret,
+		  struct error *err)
+{
+	if (request_text(name, "name", err) < 0)
+		return -1;
+	if (strpbrk(name, "/@#%,"))
+		return fail(err, ERR_INVALID_ARGUMENT, "'zcsi diverged list' has no '%s'", name);
+	*ret = arena_printf(arena, "%s/%s", split_folder(node, arena), name);
+	return 0;
+}
 
 /* Add the properties that a stream of the new owner would have given the copy to *to. */
 static int describe(struct arena *arena, const char *parent, const struct dataset *volume,
@@ -70,13 +85,13 @@ int split_end(struct arena *arena, const char *parent, struct error *err)
 		return zfs_is_missing(parent, err);
 	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		const char *name = split_parse(aside, line);
-		const bool failed = name && zfs_promote(name, err) < 0;
+		if (!name)
+			continue;
+		if (zfs_promote(name, err) == 0)
+			log_info("copy is split off the data put aside", log_str("copy", name));
 		/* The herald and a call may promote the same copy at the same time. */
-		if (failed && err->code != ERR_ALREADY_EXISTS)
+		else if (err->code != ERR_ALREADY_EXISTS)
 			return -1;
-		if (name && !failed)
-			log_info("a copy has the snapshots of what was put aside",
-				 log_str("copy", name));
 	}
 	return 0;
 }

@@ -8,8 +8,20 @@
  * Functions run programs, and return 0, or -1 with *err.
  */
 
+#include "node/host/node.h"
 #include "node/move/place.h"
 #include "node/record/dataset.h"
+
+#define DIVERGED_FOLDER "_diverged" /* below the parent: volumes that are put aside */
+
+/* Returns the dataset of DIVERGED_FOLDER, in the arena. Runs no program. */
+char *split_folder(const struct node *node, struct arena *arena);
+/*
+ * *ret is the dataset with this name in `zcsi diverged list`, in the arena. Runs no program.
+ * Returns 0, or -1 with ERR_INVALID_ARGUMENT.
+ */
+int split_dataset(const struct node *node, struct arena *arena, const char *name, const char **ret,
+		  struct error *err);
 
 /*
  * Before the volume is renamed: make the copy, a clone of the newest snapshot that the new owner
