@@ -242,7 +242,7 @@ bool orders_drop(const struct order_list *orders, const struct order *order)
 	return true;
 }
 
-void orders_hurry(struct order_list *orders, const char *id)
+void orders_push_now(struct order_list *orders, const char *id)
 {
 	int64_t now = now_us();
 
@@ -251,7 +251,7 @@ void orders_hurry(struct order_list *orders, const char *id)
 		if (strcmp(row->volume->id, id) != 0)
 			continue;
 		row->wanted = now;
-		row->hurry = row->running;
+		row->again = row->running;
 		row->due = now_ms();
 	}
 }
@@ -291,7 +291,7 @@ const char *orders_away(const struct order_list *orders, struct order *order, st
 }
 
 /* Pushes of a volume run one after the other, so the latest `taken` is the newest snapshot. */
-void orders_tell(const struct order_list *orders, const struct order *order, struct push *push)
+void orders_refresh(const struct order_list *orders, const struct order *order, struct push *push)
 {
 	size_t end, n = 1, from = places_of(orders, order->volume->name, &end);
 	struct pins_need *needs = arena_alloc(push->arena, (end - from + 1) * sizeof(*needs));
@@ -366,7 +366,7 @@ void order_done(struct order *order, const struct synced *synced, int64_t due)
 		order->wanted = 0;
 	if (!order->wanted)
 		order->due = due;
-	order->hurry = false;
+	order->again = false;
 	set_error(order, NULL);
 }
 
@@ -384,12 +384,12 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	/*
 	 * Record no failure if a push was requested meanwhile, because that push is still to run.
 	 */
-	if (!order->hurry) {
+	if (!order->again) {
 		order->failed = wall_us();
 		order->due = due;
 	}
 	order->lacks = false;
-	order->hurry = false;
+	order->again = false;
 	set_error(order, err->text);
 }
 
@@ -397,7 +397,7 @@ void order_paused(struct order *order, int64_t due)
 {
 	order->failed = 0;
 	order->lacks = false;
-	order->hurry = false;
+	order->again = false;
 	order->wanted = 0;
 	order->due = due;
 	set_error(order, NULL);

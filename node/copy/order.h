@@ -14,7 +14,7 @@ struct order {
 	bool running, deleted, owed, known; /* as in struct pushed */
 	bool extra;  /* others take its place: drop the copy (members_extra) */
 	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
-	bool hurry;  /* another push was requested while the order ran */
+	bool again;  /* another push was requested while the order ran */
 	bool lacks;  /* since the order is due, written_store found that it may lack data */
 	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
@@ -45,12 +45,12 @@ struct order *orders_first(const struct order_list *orders, int64_t by);
 /* Returns true if the copy is to be dropped now: owed, or extra and all others up to date. */
 bool orders_drop(const struct order_list *orders, const struct order *order);
 /* Make the orders for a volume due now, to send all that was written before. */
-void orders_hurry(struct order_list *orders, const char *id);
+void orders_push_now(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */
 bool orders_are_paused(const struct order_list *orders, const char *id);
 /* Set wanted, taken and needs of a push, which has an arena and has called push_lock. */
-void orders_tell(const struct order_list *orders, const struct order *order, struct push *push);
-/* Store `taken` and the copy's need after a push with orders_tell; or forget the need. */
+void orders_refresh(const struct order_list *orders, const struct order *order, struct push *push);
+/* Store `taken` and the copy's need after a push with orders_refresh; or forget the need. */
 void order_learn(struct order *order, const struct push *push);
 void orders_forget(struct order_list *orders, const char *dataset, const char *to);
 /* Returns the error of another order that just did not reach the node, in the arena; or NULL. */

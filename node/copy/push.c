@@ -334,8 +334,8 @@ int push_lock(struct push *push, struct error *err)
 	push->key = arena_printf(push->arena, "members %s", push->volume->name);
 	if (catalog_lock_key(push->node->catalog, now_ms() + LOCK_MS, push->key, err) < 0)
 		return -1;
-	if (push->tell)
-		push->tell(push);
+	if (push->refresh)
+		push->refresh(push);
 	return 0;
 }
 

@@ -33,7 +33,7 @@ struct push {
 	bool look;               /* call pins_limit after a failure */
 	int64_t idle;            /* for how many seconds nothing was sent to the copy */
 	/* Sets the next four, which other pushes change too. push_lock calls it; may be NULL. */
-	void (*tell)(struct push *push);
+	void (*refresh)(struct push *push);
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
 	struct push_taken taken; /* for any copy of the volume; updated */
 	struct pins_need *needs; /* of all copies; the first is this copy's, and is updated */

@@ -147,37 +147,37 @@ static void look(struct pusher *pusher)
 }
 
 /* A push for an order. */
-struct errand {
+struct order_push {
 	struct push push;
 	struct pusher *pusher;
 	struct order *order;
 };
 
 /* Look up what the copy had before zcsi-node started. The lock is released meanwhile. */
-static void look_up(struct errand *errand)
+static void look_up(struct order_push *order_push)
 {
-	struct pusher *pusher = errand->pusher;
+	struct pusher *pusher = order_push->pusher;
 	int64_t synced = 0;
 	struct error err;
 
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = push_known(&errand->push, &synced, &err);
+	int failed = push_known(&order_push->push, &synced, &err);
 	pthread_mutex_lock(&pusher->lock);
 	if (failed)
 		log_debug("cannot look up what a copy has", log_str("error", err.text));
 	else
-		order_known(errand->order, synced);
+		order_known(order_push->order, synced);
 }
 
-static void tell(struct push *push)
+static void refresh(struct push *push)
 {
-	struct errand *errand = container_of(push, struct errand, push);
-	const struct order *order = errand->order;
-	scoped_lock(&errand->pusher->lock);
+	struct order_push *order_push = container_of(push, struct order_push, push);
+	const struct order *order = order_push->order;
+	scoped_lock(&order_push->pusher->lock);
 
-	orders_tell(&errand->pusher->orders, order, push);
+	orders_refresh(&order_push->pusher->orders, order, push);
 	if (order_is_unknown(order))
-		look_up(errand);
+		look_up(order_push);
 }
 
 /* Update order->idle. An interrupted stream counts as data sent, if it can be continued. */
@@ -198,19 +198,20 @@ static int64_t retry_ms(const struct order *order)
 	return order->every * 1000 < RETRY_MS ? order->every * 1000 : RETRY_MS;
 }
 
-static struct errand errand_of(struct pusher *pusher, struct arena *arena, struct order *order)
+static struct order_push order_push_of(struct pusher *pusher, struct arena *arena,
+				       struct order *order)
 {
-	struct errand errand = {.pusher = pusher,
-				.order = order,
-				.push = {.node = pusher->node,
-					 .loop = pusher->loop,
-					 .volume = dataset_copy(arena, order->volume),
-					 .to = arena_strdup(arena, order->to),
-					 .away = orders_away(&pusher->orders, order, arena),
-					 .tell = tell,
-					 .progress = &order->progress,
-					 .arena = arena}};
-	struct push *push = &errand.push;
+	struct order_push order_push = {.pusher = pusher,
+					.order = order,
+					.push = {.node = pusher->node,
+						 .loop = pusher->loop,
+						 .volume = dataset_copy(arena, order->volume),
+						 .to = arena_strdup(arena, order->to),
+						 .away = orders_away(&pusher->orders, order, arena),
+						 .refresh = refresh,
+						 .progress = &order->progress,
+						 .arena = arena}};
+	struct push *push = &order_push.push;
 
 	if (order->idle)
 		push->idle = (now_ms() - order->idle) / 1000;
@@ -219,7 +220,7 @@ static struct errand errand_of(struct pusher *pusher, struct arena *arena, struc
 			     .idle = push->idle,
 			     .most = push_rules_parse(push->volume->push).pin_limit});
 	members_parse(arena, push->volume->members, &push->members);
-	return errand;
+	return order_push;
 }
 
 /* *ret_busy: a push failed because a move, or dropping a copy, has the volume's copies locked. */
@@ -227,8 +228,8 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 		     struct synced *ret, bool *ret_busy, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
-	struct errand errand = errand_of(pusher, arena, order);
-	struct push *push = &errand.push;
+	struct order_push order_push = order_push_of(pusher, arena, order);
+	struct push *push = &order_push.push;
 
 	order->progress = (struct transfer_progress){0};
 	*ret = (struct synced){.mark = order->mark};
@@ -407,7 +408,7 @@ void pusher_push(struct pusher *pusher, const char *id)
 	scoped_lock(&pusher->lock);
 
 	compare(pusher);
-	orders_hurry(&pusher->orders, id);
+	orders_push_now(&pusher->orders, id);
 	pthread_cond_broadcast(&pusher->changed);
 }
 

@@ -382,12 +382,12 @@ static int tear_down(void **state)
 
 static struct order *pushed_to;
 
-static void tell(struct push *push)
+static void refresh(struct push *push)
 {
 	int64_t synced;
 	struct error err;
 
-	orders_tell(&orders, pushed_to, push);
+	orders_refresh(&orders, pushed_to, push);
 	if (!pushed_to->known && push_known(push, &synced, &err) == 0)
 		order_known(pushed_to, synced);
 }
@@ -400,7 +400,7 @@ static int push_again(size_t at)
 	struct push push = {.node = &node,
 			    .volume = volume(),
 			    .to = node_of(at),
-			    .tell = tell,
+			    .refresh = refresh,
 			    .progress = &order->progress,
 			    .arena = &arena};
 	struct synced synced = {.time = 1};
@@ -424,7 +424,7 @@ static int push_again(size_t at)
 /* Push to a copy, as after a request: the copy is to get all that was written until now. */
 static int push_to(size_t at)
 {
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	return push_again(at);
 }
 

@@ -40,7 +40,7 @@ static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
 	assert_false(orders_drop(&orders, n3));
 	/* No snapshot is kept for the copy on n2, which is owed, and no push waits for it. */
 	struct push push = {.arena = &arena};
-	orders_tell(&orders, n3, &push);
+	orders_refresh(&orders, n3, &push);
 	assert_int_equal(push.n_needs, 1);
 	done(n3, wall_us(), now_ms());
 	assert_string_equal(*written_nodes(&orders, &arena), "n3");
@@ -114,14 +114,14 @@ static void test_one_order_of_a_volume_runs_at_a_time(void **state)
 	assert_non_null(orders_first(&orders, now_ms()));
 }
 
-static void test_hurry_while_it_runs_means_once_more(void **state)
+static void a_request_while_it_runs_leads_to_another_push(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2");
 	struct order *order = orders.rows[0];
 	order->running = true;
 	const struct synced before = {5, order->mark, now_us() - 1};
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	order->running = false;
 	order_done(order, &before, now_ms() + 60000);
 	assert_ptr_equal(orders_first(&orders, now_ms()), order);
@@ -137,7 +137,7 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 	follow_one(LINEAGE ":60:n1,n2");
 	struct order *order = orders.rows[0];
 	order->running = true;
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	order->running = false;
 	done(order, 5, now_ms() + 60000);
 	assert_null(orders_first(&orders, now_ms()));
@@ -153,7 +153,7 @@ static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
 	follow_one(LINEAGE ":60:n1,n2");
 	struct order *order = orders.rows[0];
 	order->running = true;
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	order->running = false;
 	order_failed(order, &err, now_ms() + 60000);
 	assert_true(!order->failed && order->wanted);
@@ -179,7 +179,7 @@ static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
 
 	(void)state;
 	struct order *order = pause_it("t/p/v", "paused");
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	order_done(order, &nothing, now_ms() + 60000);
 	assert_null(orders_first(&orders, now_ms()));
 }
@@ -217,7 +217,7 @@ static void test_what_is_wanted_stays_so_until_a_push_succeeds(void **state)
 	(void)state;
 	quiet();
 	follow_one(LINEAGE ":60:n1,n2");
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	order_failed(orders.rows[0], &err, now_ms());
 	assert_true(orders.rows[0]->wanted);
 	done(orders.rows[0], 5, 0);
@@ -234,14 +234,14 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 	orders.rows[1]->taken = (struct push_taken){.guid = 8, .at = 80};
 	orders.rows[2]->need = (struct pins_need){.heard = true, .to = 9};
 	orders.rows[0]->gone = true;
-	orders_tell(&orders, orders.rows[1], &push);
+	orders_refresh(&orders, orders.rows[1], &push);
 	assert_true(push.taken.guid == 8 && push.n_needs == 2);
 	assert_string_equal(push.needs[0].bookmark, "t/p/v#_repl-n3");
 	assert_true(push.needs[1].heard && push.needs[1].to == 9);
 	push.needs[0].has = 8;
 	order_known(orders.rows[1], 0);
 	order_learn(orders.rows[1], &push);
-	orders_tell(&orders, orders.rows[2], &push);
+	orders_refresh(&orders, orders.rows[2], &push);
 	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
 }
 
@@ -272,7 +272,7 @@ static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 	follow_one(LINEAGE ":60:n1,n2");
 	order_known(orders.rows[0], 7);
 	orders.rows[0]->need = (struct pins_need){.heard = true, .has = 9};
-	orders_tell(&orders, orders.rows[0], &push);
+	orders_refresh(&orders, orders.rows[0], &push);
 	orders_forget(&orders, "t/p/v", "n9");
 	orders_forget(&orders, "t/p/v", "n2");
 	order_learn(orders.rows[0], &push);
@@ -322,7 +322,7 @@ int main(void)
 		TEST(test_an_order_that_runs_is_not_removed),
 		TEST(test_the_order_that_was_due_first_is_next),
 		TEST(test_one_order_of_a_volume_runs_at_a_time),
-		TEST(test_hurry_while_it_runs_means_once_more),
+		TEST(a_request_while_it_runs_leads_to_another_push),
 		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
 		TEST(test_a_push_from_before_the_request_does_not_fail_it),
 		TEST(test_what_is_wanted_of_a_paused_volume_waits),

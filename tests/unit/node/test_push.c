@@ -7,7 +7,7 @@
 static void settle_alike(void)
 {
 	settle();
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	for (size_t i = 0; i < COPIES; i++)
 		assert_int_equal(push_again(i), 0);
 }
@@ -45,7 +45,7 @@ static void test_one_snapshot_is_for_all_copies(void **state)
 {
 	(void)state;
 	settle();
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	for (size_t i = 0; i < COPIES; i++)
 		assert_int_equal(push_again(i), 0);
 	assert_int_equal(last_guid, SETTLED + 1);
@@ -62,7 +62,7 @@ static void test_a_snapshot_from_before_the_request_is_not_enough(void **state)
 	push_to(1);
 	assert_int_equal(last_guid, SETTLED + 2);
 	start();
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	assert_int_equal(push_again(1), 0);
 	assert_int_equal(last_guid, SETTLED + 3);
 }

@@ -16,7 +16,7 @@ static bool twin_has(size_t at, uint64_t guid)
 /* Push to all copies, which all get the same snapshot. */
 static void push_to_all(void)
 {
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	for (size_t i = 0; i < COPIES; i++)
 		push_again(i);
 }
@@ -117,7 +117,7 @@ static void test_a_push_that_fails_loses_nothing(void **state)
 		push_to_all();
 	twins[0].keeps = false;
 	twins[0].cut = 1;
-	orders_hurry(&orders, "v");
+	orders_push_now(&orders, "v");
 	assert_int_equal(push_again(0), -1);
 	assert_int_equal(twins[0].n, 5);
 }

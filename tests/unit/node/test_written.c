@@ -42,7 +42,7 @@ static void push(struct order *order, uint64_t arrived)
 {
 	struct push ended = {.arena = &arena, .arrived = arrived};
 
-	orders_tell(&orders, order, &ended);
+	orders_refresh(&orders, order, &ended);
 	order_learn(order, &ended);
 }
 
