@@ -45,7 +45,7 @@ struct keeper {
 };
 
 /* A volume whose schedule is applied, in the queue of the calls for the volume. */
-struct visit {
+struct turn {
 	struct keeper *keeper;
 	const char *id;
 	bool all; /* destroy what is to go, even if no snapshot is taken */
@@ -146,15 +146,15 @@ static void destroy(struct catalog *catalog, const char *name)
 }
 
 /* Check that the volume is here and stays here, and read it from the catalog. */
-static int find(const struct visit *visit, struct arena *arena, struct dataset **ret,
+static int find(const struct turn *turn, struct arena *arena, struct dataset **ret,
 		struct error *err)
 {
-	const struct node *node = visit->keeper->node;
+	const struct node *node = turn->keeper->node;
 
 	if (moves_wait(node->moves, now_ms(), err) < 0 ||
-	    moves_check(node->moves, visit->id, err) < 0)
+	    moves_check(node->moves, turn->id, err) < 0)
 		return -1;
-	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, visit->id, ret, err) < 0)
+	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, turn->id, ret, err) < 0)
 		return -1;
 	return owner_check(node, *ret, err);
 }
@@ -162,27 +162,27 @@ static int find(const struct visit *visit, struct arena *arena, struct dataset *
 static void look_at(void *arg)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	const struct visit *visit = arg;
-	struct catalog *catalog = visit->keeper->node->catalog;
+	const struct turn *turn = arg;
+	struct catalog *catalog = turn->keeper->node->catalog;
 	struct scheduled now = {.time = time(NULL)};
 	struct dataset *volume;
 	struct schedule schedule;
 	struct error err;
 
-	if (find(visit, &arena, &volume, &err) < 0 || !schedule_parse(volume->schedule, &schedule))
+	if (find(turn, &arena, &volume, &err) < 0 || !schedule_parse(volume->schedule, &schedule))
 		return;
 	struct rows rows = rows_of(catalog, &arena, volume, INT64_MAX);
 	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
 	if (now.units && take(catalog, &arena, volume, &now, &err) < 0) {
-		warn(visit->keeper, volume->id, &err);
-		troubles_note(&visit->keeper->failures, volume->id,
+		warn(turn->keeper, volume->id, &err);
+		troubles_note(&turn->keeper->failures, volume->id,
 			      arena_printf(&arena,
 					   "the snapshot that its schedule wants cannot be taken, "
 					   "and is tried again each minute: %s",
 					   err.text),
 			      "");
 	}
-	if (!now.units && !visit->all)
+	if (!now.units && !turn->all)
 		return;
 	/*
 	 * A clock that was ahead may have made snapshots of the future, which do not count as newer
@@ -204,8 +204,8 @@ static int look(struct rounds *rounds, void *arg, bool all)
 
 	catalog_scheduled(keeper->node->catalog, &arena, &volumes);
 	for (size_t i = 0; i < volumes.n && !rounds_stopping(rounds); i++) {
-		struct visit visit = {keeper, volumes.rows[i]->id, all};
-		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
+		struct turn turn = {keeper, volumes.rows[i]->id, all};
+		keyed_run(keeper->node->copies, turn.id, look_at, &turn);
 	}
 	troubles_end_round(&keeper->failures);
 	return volumes.n ? LOOK_S : ROUNDS_IDLE;
