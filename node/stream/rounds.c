@@ -140,17 +140,17 @@ int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop
 	return 0;
 }
 
-static void tell(struct rounds *rounds, bool *what)
+static void wake(struct rounds *rounds, bool *flag)
 {
 	scoped_lock(&rounds->lock);
 
-	*what = true;
+	*flag = true;
 	pthread_cond_broadcast(&rounds->changed);
 }
 
 void rounds_soon(struct rounds *rounds)
 {
-	tell(rounds, &rounds->asked);
+	wake(rounds, &rounds->asked);
 }
 
 void rounds_stop(struct rounds *rounds)
@@ -158,7 +158,7 @@ void rounds_stop(struct rounds *rounds)
 	if (!rounds)
 		return;
 	catalog_unlisten(rounds->node->catalog, &rounds->listener);
-	tell(rounds, &rounds->stopping);
+	wake(rounds, &rounds->stopping);
 	if (!rounds->started)
 		end_loop(rounds);
 	loop_run(rounds->loop);
