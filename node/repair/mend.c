@@ -99,7 +99,7 @@ static struct repair_member member_of(const struct patient *patient, const char 
 }
 
 /* Gather the facts, and set patient->repair. */
-static void examine(struct patient *patient)
+static void gather(struct patient *patient)
 {
 	const struct push *push = &patient->push;
 	const struct members *members = &push->members;
@@ -156,14 +156,14 @@ static void note(const struct patient *patient, const char *why)
 }
 
 /* Record why a lost node is not replaced, and log it once for each silence. */
-static void tell(const struct patient *patient, const char *why)
+static void report(const struct patient *patient, const char *why)
 {
 	struct silence *silence = silences_find(patient->survey->silences, patient->repair.lost);
 
 	note(patient, why);
-	if (!silence || silence->told)
+	if (!silence || silence->logged)
 		return;
-	silence->told = true;
+	silence->logged = true;
 	log_warn("a silent node is not replaced", log_str("volume", patient->push.volume->id),
 		 log_str("node", silence->node), log_str("reason", why));
 }
@@ -213,7 +213,7 @@ static int give_up(struct patient *patient, struct error *err)
 }
 
 /* Read the volume again, now that no other call changes it, and take the step. */
-static void visit(void *arg)
+static void take_step(void *arg)
 {
 	struct patient *patient = arg;
 	const struct node *node = patient->node;
@@ -224,13 +224,13 @@ static void visit(void *arg)
 			&volume, &err) < 0 ||
 	    !describe(patient, volume))
 		return;
-	examine(patient);
+	gather(patient);
 	if (patient->repair.step == REPAIR_NONE)
 		return;
 	int failed =
 		patient->repair.step == REPAIR_ADD ? add(patient, &err) : give_up(patient, &err);
 	if (failed)
-		tell(patient, err.text);
+		report(patient, err.text);
 	else
 		pusher_push(node->copies->pusher, volume->id);
 }
@@ -242,11 +242,11 @@ void mend(const struct node *node, const struct survey *survey, const struct dat
 
 	if (!describe(&patient, volume))
 		return;
-	examine(&patient);
+	gather(&patient);
 	if (patient.repair.step != REPAIR_NONE)
-		keyed_run(node->copies, volume->id, visit, &patient);
+		keyed_run(node->copies, volume->id, take_step, &patient);
 	else if (patient.repair.why)
-		tell(&patient, patient.repair.why);
+		report(&patient, patient.repair.why);
 }
 
 void mend_metrics_write(FILE *out)

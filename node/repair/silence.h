@@ -14,7 +14,7 @@
 struct silence {
 	char *node;
 	int64_t since; /* a now_ms() value */
-	bool told;     /* the reason why the node is not replaced was logged */
+	bool logged;   /* the reason why the node is not replaced was logged */
 };
 
 struct silences {
