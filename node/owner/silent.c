@@ -19,34 +19,34 @@
 #include "node/record/members.h"
 #include "proto/copy.h"
 
-#define REMEMBER_MS 30000
-#define REMEMBERED  MEMBERS_MAX
+#define CACHE_MS   30000
+#define CACHED_MAX MEMBERS_MAX
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the nodes */
 static struct {
 	char *node;    /* a node that did not answer; NULL: none */
 	int64_t since; /* when it was asked, by now_ms */
 	int64_t until;
-} silent[REMEMBERED];
+} silent[CACHED_MAX];
 
 /* Returns when the node last failed to answer, if that is still cached; 0: call it again. */
-static int64_t recall(const char *node)
+static int64_t cached_failure(const char *node)
 {
 	scoped_lock(&lock);
 
-	for (size_t i = 0; i < REMEMBERED; i++)
+	for (size_t i = 0; i < CACHED_MAX; i++)
 		if (silent[i].node && strcmp(silent[i].node, node) == 0)
 			return now_ms() < silent[i].until ? silent[i].since : 0;
 	return 0;
 }
 
 /* Note that the node did not answer. If the table is full, replace the oldest entry. */
-static void remember(const char *node, int64_t since)
+static void cache_failure(const char *node, int64_t since)
 {
 	size_t at = 0;
 	scoped_lock(&lock);
 
-	for (size_t i = 0; i < REMEMBERED; i++) {
+	for (size_t i = 0; i < CACHED_MAX; i++) {
 		if (silent[i].node && strcmp(silent[i].node, node) == 0) {
 			at = i;
 			break;
@@ -57,7 +57,7 @@ static void remember(const char *node, int64_t since)
 	free(silent[at].node);
 	silent[at].node = mem_strdup(node);
 	silent[at].since = since;
-	silent[at].until = now_ms() + REMEMBER_MS;
+	silent[at].until = now_ms() + CACHE_MS;
 }
 
 /* Fail because the lost node is alive; way: "reaches" or "hears from", as in the error text. */
@@ -125,7 +125,7 @@ int silent_check(struct rpc_call *call, const char *id, const char *lineage, con
 		 struct error *err)
 {
 	const struct node *node = call->app;
-	int64_t since = recall(lost), deadline = now_ms() + SILENT_MS;
+	int64_t since = cached_failure(lost), deadline = now_ms() + SILENT_MS;
 	struct client *client;
 
 	if (since)
@@ -141,6 +141,6 @@ int silent_check(struct rpc_call *call, const char *id, const char *lineage, con
 	if (err->code != ERR_UNAVAILABLE && err->code != ERR_DEADLINE_EXCEEDED)
 		return fail_context(err, "node '%s' cannot ask node '%s' whether it is lost",
 				    node->id, lost);
-	remember(lost, since);
+	cache_failure(lost, since);
 	return check_unheard(call, id, lineage, lost, since, err);
 }
