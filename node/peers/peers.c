@@ -92,8 +92,8 @@ static size_t find(const struct peers *peers, const char *node_id, const struct 
  * Returns the endpoint that answered as the node in the last scan, in the arena; NULL if none or
  * several did, or if the endpoint is not on the list any more.
  */
-static const char *recall(struct peers *peers, struct arena *arena, const struct option_list *list,
-			  const char *node_id)
+static const char *cached_endpoint(struct peers *peers, struct arena *arena,
+				   const struct option_list *list, const char *node_id)
 {
 	const struct peers_answer *answer, *other;
 	scoped_lock(&peers->lock);
@@ -177,7 +177,7 @@ int peers_dial(struct peers *peers, const char *node_id, int64_t deadline, struc
 
 	if (read_list(&peers->options, &arena, &list, err) < 0)
 		return -1;
-	const char *endpoint = recall(peers, &arena, &list, node_id);
+	const char *endpoint = cached_endpoint(peers, &arena, &list, node_id);
 	if (endpoint && connect_as(peers, &arena, endpoint, node_id, deadline, ret, err) == 0)
 		return 0;
 	if (peers_ask_all(peers, &arena, &list, deadline, err) < 0 ||
