@@ -60,12 +60,11 @@ static size_t take_owed(struct pushed *rows, size_t n, FILE *out)
 	size_t left = 0;
 
 	metric_head(&owed, out);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (rows[i].owed)
 			metric_sample(&owed, out, 1, rows[i].id, rows[i].to);
 		else
 			rows[left++] = rows[i];
-	}
 	return left;
 }
 
