@@ -46,14 +46,13 @@ struct ownership ownership_parse(struct arena *arena, const char *text)
 	struct ownership ownership = {.boot = "", .newer = ""};
 	char *rest = arena_strdup(arena, text), *word, *value;
 
-	while ((word = strsep(&rest, ","))) {
+	while ((word = strsep(&rest, ",")))
 		if ((value = after(word, BOOT)))
 			ownership.boot = value;
 		else if ((value = after(word, NEWER)))
 			mark_parse(arena, value, &ownership.newer, &ownership.newer_epoch);
 		else if ((value = after(word, LOST)) && (value = unescape_text(arena, value)))
 			ownership_lose(&ownership, value);
-	}
 	if (ownership.newer_epoch)
 		ownership.boot = "";
 	return ownership;
