@@ -22,7 +22,7 @@
 struct point {
 	const char *name; /* dataset@leaf or dataset#leaf */
 	const char *leaf;
-	uint64_t guid; /* of the snapshot; a bookmark has that of the snapshot it was made of */
+	uint64_t guid; /* the snapshot's; for a bookmark, that of the snapshot it was made of */
 	int64_t creation;
 	int64_t used; /* bytes that only this snapshot has */
 	bool bookmark;

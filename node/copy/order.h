@@ -28,7 +28,7 @@ struct order {
 	uint64_t mark, pushed; /* changes with each snapshot; the one that was pushed last */
 	int64_t wanted;        /* as in struct push */
 	struct push_taken taken;           /* at the end of the last push of this order */
-	struct pins_need need;             /* of the copy; its member bookmark is NULL */
+	struct pins_need need;             /* the copy's; its member bookmark is NULL */
 	struct transfer_progress progress; /* while the order runs */
 };
 

@@ -19,7 +19,7 @@
  * started, these are all from its bookmark to the newest one at the time of push_known.
  */
 struct pins_need {
-	const char *bookmark; /* of the copy */
+	const char *bookmark; /* the copy's */
 	bool heard;           /* the node has answered, or there was no snapshot of our own */
 	uint64_t has;         /* once heard: its newest snapshot that is here too; 0: none */
 	/*
@@ -49,7 +49,7 @@ bool pins_need(const struct pins_need *needs, size_t n, const struct history *hi
 	       const struct point *snapshot);
 /* Limits for the data that snapshots of our own pin. */
 struct pins_bounds {
-	int64_t size; /* of the volume; 0: unlimited */
+	int64_t size; /* the volume's; 0: unlimited */
 	int64_t idle; /* seconds since data was last sent to a copy */
 	int64_t most; /* seconds for which a snapshot is kept; 0: PIN_MOST_S */
 };

@@ -25,8 +25,8 @@ struct push {
 	const struct node *node;
 	struct loop *loop;
 	const struct dataset *volume;
-	struct members members;  /* of the volume */
-	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
+	struct members members;  /* the volume's */
+	struct push_rules rules; /* the volume's; if it is paused, push_run sends nothing */
 	const char *to, *away;   /* the node of the copy; why it is not called, or NULL */
 	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
 	bool busy, silent;       /* set by a failure: the copies are locked; the node is silent */
@@ -36,7 +36,7 @@ struct push {
 	void (*refresh)(struct push *push);
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
 	struct push_taken taken; /* for any copy of the volume; updated */
-	struct pins_need *needs; /* of all copies; the first is this copy's, and is updated */
+	struct pins_need *needs; /* each copy's; the first is this copy's, and is updated */
 	size_t n_needs;
 	struct arena *arena;
 	struct transfer_progress *progress;

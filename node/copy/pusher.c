@@ -36,7 +36,7 @@ struct runner {
 	struct pusher *pusher;
 	pthread_t thread;
 	const struct order *order; /* the order that the thread carries out; NULL: none */
-	struct transfer *transfer; /* of the push that runs; NULL: none */
+	struct transfer *transfer; /* the running push's; NULL: none */
 };
 
 struct pusher {

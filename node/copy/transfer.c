@@ -24,7 +24,7 @@ struct transfer_run {
 	int fd;
 	struct rpc_stream *stream;
 	CopyState *copy;      /* the answer of the other node; NULL before it */
-	struct error outcome; /* of the stream, once it is closed */
+	struct error outcome; /* the stream's, once it is closed */
 	sem_t closed;
 };
 
