@@ -16,7 +16,7 @@
 struct depart {
 	const struct node *node;
 	const char *id, *to;
-	struct transfer_progress *progress; /* of the stream that runs */
+	struct transfer_progress *progress; /* the running stream's */
 	const atomic_bool *cancelled;       /* set by another thread to end the move */
 	atomic_bool *given_up;              /* set once only the other node can finish the move */
 	void *arg;                          /* the first argument of transfers and retries */
@@ -30,7 +30,7 @@ struct depart {
 
 	/* The members from here on are private to depart.c and the files that it calls. */
 	struct arena arena;     /* emptied before each step */
-	enum place_role role;   /* where the volume was when the pool was last read */
+	enum place_role role;   /* the volume's, when the pool was last read */
 	bool unusable;          /* the volume is a copy or without its device, or may soon be */
 	bool stays;             /* the volume is to stay on this host */
 	struct error why;       /* why the volume is to stay */

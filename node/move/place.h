@@ -36,13 +36,13 @@ struct place_snapshot {
 
 struct place {
 	enum place_role role;
-	const char *name; /* of the dataset */
+	const char *name; /* the dataset's */
 	enum place_device device;
 	struct members members;
 	int64_t epoch;                    /* 0: it never moved */
 	int64_t written;                  /* bytes since the newest snapshot */
 	bool token;                       /* part of a stream was received */
-	bool reserved;                    /* it has a refreservation */
+	bool reserved;                    /* true with a refreservation */
 	bool foreign_key, encrypted;      /* foreign_key: it shares the key of another dataset */
 	size_t children;                  /* datasets below it */
 	struct place_snapshot *snapshots; /* oldest first */

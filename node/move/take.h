@@ -13,7 +13,7 @@
 
 struct take {
 	const char *id;
-	int64_t epoch;            /* of the new owner */
+	int64_t epoch;            /* the new owner's */
 	CopyPoint *const *copies; /* snapshots after which the copies on other nodes continue */
 	size_t n_copies;
 	const char *owner;    /* the new zcsi:owner; NULL: that of a moved volume */
