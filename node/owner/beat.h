@@ -11,7 +11,7 @@
  * no copies.
  */
 enum beat {
-	BEAT_NONE, /* there is no volume with copies */
+	BEAT_NONE, /* no volume has copies */
 	BEAT_SETTLED,
 	BEAT_OPEN /* the owner of a volume is not known yet, or a volume is to make way */
 } beat_all(const struct node *node, struct rounds *rounds);

@@ -21,7 +21,7 @@ struct heard_row {
 	int64_t epoch;
 	int64_t synced; /* the copy has all that was written before; 0: not known */
 	int64_t at;     /* when the owner called Hear */
-	int64_t at_ms;  /* that moment by now_ms, because the wall clock may be set */
+	int64_t at_ms;  /* the same moment by now_ms, because the wall clock may be set */
 };
 
 struct heard *heard_new(void);
