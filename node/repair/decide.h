@@ -12,7 +12,7 @@
 struct repair_member {
 	const char *node;
 	int64_t silent; /* for how many seconds it has not answered; 0: it answers */
-	int64_t synced; /* its copy has all data written before that time; 0: not complete */
+	int64_t synced; /* the copy has all data written before this time; 0: not complete */
 };
 
 struct repair_facts {

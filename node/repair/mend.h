@@ -12,7 +12,7 @@
 struct survey {
 	const struct peers_host *hosts;
 	size_t n;
-	struct silences *silences; /* of members of volumes that are repaired */
+	struct silences *silences; /* silences of members of volumes that are repaired */
 	int64_t now;               /* the time of the survey, a now_ms() value */
 };
 
