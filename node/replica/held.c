@@ -21,7 +21,7 @@
 struct line {
 	const char *id; /* escaped */
 	const char *rest;
-	size_t at; /* its number: zfs prints the newest snapshot of a copy first */
+	size_t at; /* the line's number: zfs prints the newest snapshot of a copy first */
 };
 
 static int by_id(const void *a, const void *b)

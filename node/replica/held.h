@@ -12,7 +12,7 @@
 #include "proto/copy.h"
 
 struct held {
-	const char *id; /* of the volume */
+	const char *id; /* the volume's */
 	CopyState *copy;
 };
 

@@ -34,7 +34,7 @@ struct receiving {
 	const ReceiveHeader *header;
 	const struct tls_names *caller; /* the names in its certificate; NULL without TLS */
 	struct members members;
-	const char *name; /* of the copy */
+	const char *name; /* the copy's */
 	const char *key;  /* replica_key, locked from the start to the end */
 	CopyState *copy;  /* the state of the copy after the stream, for the answer */
 };

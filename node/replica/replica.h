@@ -19,7 +19,7 @@ struct tls_names; /* transport/tls_names.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
 #define REPLICA_SNAPSHOTS 256        /* snapshots that are read of a copy, at most */
-#define REPLICA_ALL       8192       /* that are read for GetCopyRequest.all; they fit a message */
+#define REPLICA_ALL       8192       /* the same for GetCopyRequest.all; they fit a message */
 
 /* Returns the name of the copy of a volume, whether there is one or not, in the arena. */
 char *replica_name(struct arena *arena, const char *parent, const char *id);

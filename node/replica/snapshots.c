@@ -24,8 +24,8 @@
 
 /* A call that changes snapshots of a copy. */
 struct change {
-	const char *id, *lineage; /* of the volume */
-	int64_t epoch;            /* of the owner */
+	const char *id, *lineage; /* the volume's */
+	int64_t epoch;            /* the owner's */
 	size_t n;                 /* snapshots that are named */
 	/* Change a copy as it was just read; NULL: there is none. Returns 0, or -1 with *err. */
 	int (*fn)(struct arena *arena, const CopyState *copy, const void *request,

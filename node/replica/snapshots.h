@@ -6,7 +6,7 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
-#define SNAPSHOTS_MOST 256 /* of a request; their names may be one word of a command line */
+#define SNAPSHOTS_MOST 256 /* per request; their names may be one word of a command line */
 
 /*
  * Returns the word for `zfs destroy`, "copy@a,b", in the arena, or NULL if no snapshot is to be
