@@ -15,13 +15,13 @@
 #include "common/volume/format.h"
 #include "common/mem.h"
 
-#define DATASET_VERSION    "1" /* of the zcsi: properties; a dataset with another is ignored */
+#define DATASET_VERSION    "1" /* zcsi:version; a dataset with another is ignored */
 #define DATASET_ID_MAX     128 /* bytes; CSI's limit for ids and names */
 #define DATASET_NAME_MAX   255 /* bytes; ZFS's limit, including a snapshot's name */
 #define DATASET_PARENT_MAX 90  /* bytes; leaves room for _trash and the leaves below it */
 #define DATASET_TRASH      "_trash"
-#define DATASET_RECEIVED   "_received" /* what was received and is to become a volume */
-#define DATASET_UNCOUNTED  SIZE_MAX    /* its snapshots were not read yet */
+#define DATASET_RECEIVED   "_received" /* received datasets that are to become volumes */
+#define DATASET_UNCOUNTED  SIZE_MAX    /* the snapshots were not read yet */
 
 /* Sizes are bytes, times are seconds since 1970. "" is an unset string. */
 struct dataset {
@@ -38,7 +38,7 @@ struct dataset {
 	char *staged;     /* the boot in which it was last staged, until unstaged; if has_key */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
-	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */
+	bool was_used;     /* counts as used: zcsi:published is set, though perhaps to no node */
 	uint64_t guid;     /* 0: created since the pool was last read */
 	int64_t size;      /* volsize, or refquota; 0: no quota */
 	int64_t reserved;  /* refreservation; 0: thin */

@@ -15,7 +15,7 @@
 #include "common/volume/format.h"
 
 struct received {
-	const char *name; /* its ZFS name */
+	const char *name; /* the ZFS name */
 	bool zvol;
 	uint64_t guid;
 	int64_t creation;

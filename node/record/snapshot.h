@@ -28,8 +28,8 @@
 /* format and dataset_guid are set in the copies that the catalog returns; else NULL and 0. */
 struct snapshot {
 	char *id;                    /* <volume id>@<leaf>; shortened past DATASET_ID_MAX bytes */
-	char *name;                  /* its name in CSI; "" if another tool made it */
-	char *dataset_id;            /* its volume's id; the volume may be deleted */
+	char *name;                  /* the name in CSI; "" if another tool made it */
+	char *dataset_id;            /* the volume's id; the volume may be deleted */
 	char *zfs_name;              /* dataset@leaf */
 	char *group;                 /* the name of its group, or "" */
 	const struct format *format; /* the format of its volume */
