@@ -39,7 +39,7 @@ struct program_stream {
 	struct arena arena;        /* memory for the functions of kind; freed after all of them */
 	void *arg;                 /* data of the functions of kind */
 	struct child child;
-	int to; /* of program_stream_start_reader: the child's stdin until the pump has it; or -1 */
+	int to; /* a reader's stdin (program_stream_start_reader) until the pump has it; or -1 */
 	bool whole; /* for kind->end: true if all data was passed on */
 
 	/* Private to program_stream.c from here on. */
