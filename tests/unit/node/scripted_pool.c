@@ -39,14 +39,14 @@ struct twin {
 	uint64_t guids[POINTS];  /* the guids of its snapshots, oldest first */
 	char leaves[POINTS][64]; /* the names of its snapshots */
 	bool described[POINTS];  /* which of its snapshots have a record */
-	bool ends;               /* its node ends before setting a record */
+	bool ends;               /* the node ends before setting a record */
 	size_t n;
 	uint64_t held;       /* the guid of a snapshot with a hold */
-	bool keeps;          /* its node answers ThinCopy with an error */
+	bool keeps;          /* the node answers ThinCopy with an error */
 	uint64_t to, from;   /* the ends of an interrupted stream */
 	const char *foreign; /* a snapshot that another tool took of the copy; NULL: none */
 	bool silent;
-	bool refuses;    /* its node refuses snapshots of other tools */
+	bool refuses;    /* the node refuses snapshots of other tools */
 	int cut, unsaid; /* how many next streams are cut, or lose their answer */
 	int cut_after;   /* how many streams arrive before the first one that is cut */
 };

@@ -19,7 +19,7 @@ static struct rpc_call call;
 static struct error err;
 static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
-static int64_t bandwidth;                /* of the next change, as the next variables */
+static int64_t bandwidth;                /* the next change's, as the next variables */
 static const char *snapshots, *follow;
 static int64_t pin_limit, repair_after;
 

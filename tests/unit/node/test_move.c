@@ -313,7 +313,7 @@ static void the_steps_of_a_device_are_the_last_and_the_first(void **state)
 /* The pools of this host and of the host that the volume moves to, which outlive a zcsi-node. */
 struct pools {
 	enum place_role here, there;
-	enum place_device device_here, device_there; /* whether each host has the device shown */
+	enum place_device device_here, device_there; /* on each host */
 	int64_t epoch_here, epoch_there;
 	bool marked, sent; /* the last snapshot is taken, and sent */
 };
