@@ -157,8 +157,8 @@ static void trim(void *arg)
 	trimming->failed = owner_check(node, volume, trimming->err) < 0 ||
 			   membership_end(push, false, trimming->err) < 0;
 	if (!trimming->failed)
-		log_info("a copy is dropped, since others have taken its place",
-			 log_str("volume", volume->id), log_str("node", push->to));
+		log_info("replaced copy is dropped", log_str("volume", volume->id),
+			 log_str("node", push->to));
 }
 
 int membership_trim(struct push *push, struct error *err)
@@ -264,8 +264,7 @@ int membership_extend(struct rpc_call *call, struct dataset *volume, const char 
 		push.rules.nodes = push.members.n ? (int64_t)push.members.n : 1;
 	if (membership_admit(&push, 0, err) < 0 || membership_record(&push, &push.members, err) < 0)
 		return -1;
-	log_info("a volume gets a copy where it is to be used", log_str("volume", volume->id),
-		 log_str("node", to));
+	log_info("copy is added for a move", log_str("volume", volume->id), log_str("node", to));
 	return 0;
 }
 

@@ -135,7 +135,7 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 	bool there;
 
 	if (!members_parse(&arena, volume->members, &members)) {
-		log_warn("zcsi:members is unreadable, so the volume's copies get no data",
+		log_warn("zcsi:members is unreadable, not pushing copies",
 			 log_str("dataset", volume->name), log_str("members", volume->members));
 		return;
 	}
@@ -379,7 +379,7 @@ void order_done(struct order *order, const struct synced *synced, int64_t due)
 void order_failed(struct order *order, const struct error *err, int64_t due)
 {
 	if (!order->error || strcmp(order->error, err->text) != 0)
-		log_warn("a copy is not up to date", log_str("volume", order->volume->id),
+		log_warn("copy is not up to date", log_str("volume", order->volume->id),
 			 log_str("node", order->to), log_str("error", err->text));
 	/*
 	 * Record no failure if a push was requested meanwhile, because that push is still to run.

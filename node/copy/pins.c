@@ -174,7 +174,7 @@ static void replace(struct arena *arena, const struct history *history, const st
 			  log_str("error", err.text));
 		return;
 	}
-	log_info("only a bookmark is kept for a copy that gets no data",
+	log_info("snapshot for a stale copy is replaced by a bookmark",
 		 log_str("snapshot", point->name), log_int("used", point->used));
 	try_to_destroy(point);
 }

@@ -202,8 +202,9 @@ static void thin(struct push *push, const struct history *history)
 	struct error err;
 
 	if (ask_to_thin(push, history, &err) < 0)
-		log_debug("a copy keeps old snapshots", log_str("volume", push->volume->id),
-			  log_str("node", push->to), log_str("error", err.text));
+		log_debug("cannot destroy old snapshots of a copy",
+			  log_str("volume", push->volume->id), log_str("node", push->to),
+			  log_str("error", err.text));
 }
 
 /* Send the records that snapshots of the copy lack, as after a crash of the other zcsi-node. */
@@ -250,7 +251,7 @@ static int send_missing(struct push *push, const struct history *history, const 
 static int send_without(struct push *push, const struct history *history, const struct point *last,
 			struct error *err)
 {
-	log_warn("a copy cannot have a snapshot of another tool",
+	log_warn("cannot send a snapshot of another tool, sending none of these",
 		 log_str("volume", push->volume->id), log_str("node", push->to),
 		 log_str("error", err->text));
 	push->progress->total = push->progress->sent;

@@ -142,7 +142,7 @@ static void look(struct pusher *pusher)
 	pusher->looking = false;
 	pthread_cond_broadcast(&pusher->changed);
 	if (failed)
-		log_debug("cannot read what was written", log_str("error", err.text));
+		log_debug("cannot read how much copies lack", log_str("error", err.text));
 	written_store(&pusher->orders, &written);
 }
 
@@ -164,7 +164,7 @@ static void look_up(struct order_push *order_push)
 	int failed = push_known(&order_push->push, &synced, &err);
 	pthread_mutex_lock(&pusher->lock);
 	if (failed)
-		log_debug("cannot look up what a copy has", log_str("error", err.text));
+		log_debug("cannot look up the state of a copy", log_str("error", err.text));
 	else
 		order_known(order_push->order, synced);
 }

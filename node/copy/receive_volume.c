@@ -104,7 +104,7 @@ static void remove_incomplete(const struct receiving *receiving, const struct er
 	if (zfs_is_the_kernels() || why->code == ERR_ALREADY_EXISTS)
 		return;
 	if (zfs_destroy(receiving->name, &err) < 0 && err.code != ERR_NOT_FOUND)
-		log_warn("what was received of a stream that was not whole is still there",
+		log_warn("cannot destroy the result of an incomplete stream",
 			 log_str("dataset", receiving->name), log_str("error", err.text));
 }
 

@@ -54,7 +54,7 @@ static void test_a_failure_is_logged_when_it_begins_and_when_it_changes(void **s
 {
 	static const char full[] = "the pool of node n2 has room for 1.00M: make room there";
 	static const char line[] =
-		"level=warn msg=\"a copy is not up to date\" volume=v node=n2 "
+		"level=warn msg=\"copy is not up to date\" volume=v node=n2 "
 		"error=\"the pool of node n2 has room for 1.00M: make room there\"\n";
 	struct error err;
 
