@@ -108,14 +108,15 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 
 static int show(const char *name, struct error *err)
 {
-	log_info("giving a volume its device back, which an earlier zcsi-node took for a move",
-		 log_str("dataset", name));
-	if (device_show(name, err) == 0)
+	if (device_show(name, err) == 0) {
+		log_info("device of a volume is restored after an interrupted move",
+			 log_str("dataset", name));
 		return 0;
+	}
 	if (err->code == ERR_UNAVAILABLE)
 		return -1;
-	log_warn("cannot give a volume its device back", log_str("dataset", name),
-		 log_str("error", err->text));
+	log_warn("cannot restore the device of a volume after an interrupted move",
+		 log_str("dataset", name), log_str("error", err->text));
 	return 0;
 }
 

@@ -86,7 +86,7 @@ static void end_thread(struct mover *mover)
 static void set_error(struct move *move, const struct error *err)
 {
 	if (err && (!move->error || strcmp(move->error, err->text) != 0))
-		log_warn(move->given_up ? "a move is not finished yet" : "a volume does not move",
+		log_warn(move->given_up ? "move is unfinished" : "cannot move a volume",
 			 log_str("volume", move->id), log_str("node", move->to),
 			 log_str("error", err->text));
 	free(move->error);
@@ -133,8 +133,7 @@ static void *run(void *arg)
 
 	int failed = depart_run(&depart, &err);
 	if (!failed)
-		log_info("a volume has moved", log_str("volume", move->id),
-			 log_str("node", move->to));
+		log_info("volume is moved", log_str("volume", move->id), log_str("node", move->to));
 	move_metrics_ended(failed, now_us() - move->begun);
 	scoped_lock(&mover->lock);
 	set_error(move, failed ? &err : NULL);
@@ -347,8 +346,8 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	for (size_t i = 0; i < n && !mover->stopping; i++) {
 		if (*place_of(mover, rows[i].id))
 			continue;
-		log_info("finishing a move that an earlier zcsi-node began",
-			 log_str("volume", rows[i].id), log_str("node", rows[i].to));
+		log_info("interrupted move is resumed", log_str("volume", rows[i].id),
+			 log_str("node", rows[i].to));
 		moves_close(mover->node->moves, rows[i].id, rows[i].to);
 		if (add(mover, rows[i].id, rows[i].to, true, err) < 0)
 			return -1;

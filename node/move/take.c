@@ -58,7 +58,7 @@ static void mark_copies(struct arena *arena, const struct place *place, const st
 	if (!take->n_copies)
 		return;
 	if (history_read(arena, place->name, &history, &err) < 0) {
-		log_warn("cannot read where the copies are", log_str("dataset", place->name),
+		log_warn("cannot read the snapshots of a volume", log_str("dataset", place->name),
 			 log_str("error", err.text));
 		return;
 	}
@@ -67,8 +67,8 @@ static void mark_copies(struct arena *arena, const struct place *place, const st
 		const struct point *has = history_snapshot(&history, copy->guid);
 		const char *name = history_bookmark(arena, place->name, copy->node_id);
 		if (has && pins_arrived(arena, &history, name, has, others, &err) < 0)
-			log_warn("cannot bookmark what a copy has", log_str("bookmark", name),
-				 log_str("error", err.text));
+			log_warn("cannot bookmark the newest snapshot of a copy",
+				 log_str("bookmark", name), log_str("error", err.text));
 	}
 }
 
