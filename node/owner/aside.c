@@ -123,8 +123,7 @@ static int become_copy(const struct node *node, struct arena *arena, const struc
 	    rename_volume(node, place, name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, volume->name);
-	log_info("a volume that another node took over is a copy now",
-		 log_str("volume", volume->id));
+	log_info("superseded volume is made a copy", log_str("volume", volume->id));
 	zfs_property(&properties, "zcsi:owner", "-");
 	return zfs_set(name, &properties, err);
 }
@@ -173,8 +172,8 @@ static int keep(const struct node *node, struct arena *arena, const struct place
 	    rename_apart(node, arena, place, &name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, volume->name);
-	log_warn("a volume that another node took over had data that no other node has: it is kept "
-		 "until somebody destroys it",
+	log_warn("superseded volume has data of its own and is put aside until 'zcsi diverged "
+		 "drop'",
 		 log_str("volume", volume->id), log_str("dataset", name));
 	diverged_look(node);
 	return 0;

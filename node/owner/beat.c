@@ -135,7 +135,7 @@ static void ask(struct round *round, const char *to)
 				    now_ms() + HEAR_MS, &response, &err);
 	/* An older zcsi-node, which does not have Hear, cannot have taken a volume over. */
 	if (failed && err.code != ERR_UNIMPLEMENTED) {
-		log_debug("a node with copies is silent", log_str("node", to),
+		log_debug("cannot call Hear of a node with copies", log_str("node", to),
 			  log_str("error", err.text));
 		return;
 	}

@@ -33,7 +33,7 @@ int confirm_volume(struct rpc_call *call, const ConfirmRequest *req, ConfirmResp
 		return fail_context(err, "volume '%s' cannot be confirmed", req->id);
 	if (exports_apply(&call->arena, node, volume, call->deadline, err) < 0)
 		return -1;
-	log_warn("a volume is used, though it is not known whether another node took it over",
+	log_warn("ownership of a volume is confirmed by an operator, not by its nodes",
 		 log_str("volume", req->id), log_str("by", req->by));
 	return 0;
 }

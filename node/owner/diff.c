@@ -44,7 +44,7 @@ int diff_parse(char *text, struct diff_sides *ret, const char **ret_members, str
 		return fail(err, ERR_INTERNAL, "zfs prints too few properties of '%s'", ret->name);
 	if (strcmp(key, "unavailable") == 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' is encrypted, and its key is not loaded: type 'zfs load-key %s' "
+			    "'%s' is encrypted, and its key is not loaded: run 'zfs load-key %s' "
 			    "on this node, this again, and 'zfs unload-key %s'",
 			    ret->name, root, root);
 	ret->zvol = strcmp(type, "volume") == 0;
@@ -137,7 +137,7 @@ static void unmount_one(struct arena *arena, const char *name, const char *path)
 	struct error err;
 
 	if (staging_unmount(arena, name, path, &err) < 0)
-		log_warn("cannot unmount what was compared", log_str("path", path),
+		log_warn("cannot unmount a dataset after a diff", log_str("path", path),
 			 log_str("error", err.text));
 	else
 		rmdir(path);

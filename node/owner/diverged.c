@@ -113,7 +113,7 @@ void diverged_look(const struct node *node)
 		diff_tidy(catalog_parent(node->catalog));
 	if (read_all(node, &arena, &ignored, &n, &err) < 0 ||
 	    (n && split_end(&arena, catalog_parent(node->catalog), &err) < 0))
-		log_warn("cannot look for what was put aside", log_str("error", err.text));
+		log_warn("cannot read the volumes put aside", log_str("error", err.text));
 }
 
 int list_diverged(struct rpc_call *call, const ListDivergedRequest *req, ListDivergedResponse *rsp,
@@ -167,8 +167,7 @@ int drop_diverged(struct rpc_call *call, const DropDivergedRequest *req, DropDiv
 		return -1;
 	if (destroy(call, name, err) < 0)
 		return fail_context(err, "'%s' is not destroyed", name);
-	log_warn("what only this host had of a volume is destroyed", log_str("dataset", name),
-		 log_str("by", req->by));
+	log_warn("data put aside is destroyed", log_str("dataset", name), log_str("by", req->by));
 	diverged_look(call->app);
 	return 0;
 }

@@ -231,7 +231,7 @@ static int take(struct rpc_call *call, struct place *place, const FailoverReques
 
 	if (accept_all(call, place, req, &take, err) < 0)
 		return -1;
-	log_warn("this node takes a volume over", log_str("volume", req->id),
+	log_warn("volume is being taken over", log_str("volume", req->id),
 		 log_str("failover", record));
 	return take_over(call, &take, place, err);
 }

@@ -49,9 +49,8 @@ static int beat(struct rounds *rounds, void *arg, bool asked)
 
 int herald_start(struct rounds **ret, const struct node *node, struct loop *loop, struct error *err)
 {
-	const struct rounds_work work = {.what = "the thread that tells the nodes with copies",
-					 .round = beat,
-					 .arg = (void *)node};
+	const struct rounds_work work = {
+		.what = "the thread that calls Hear", .round = beat, .arg = (void *)node};
 
 	return rounds_start(ret, node, loop, &work, err);
 }

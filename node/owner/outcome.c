@@ -73,7 +73,7 @@ static int pass(const struct follower *follower, struct dataset *volume,
 	if (passed->newer_epoch <= volume->epoch ||
 	    !ownership_pass(ownership, passed->newer, passed->newer_epoch))
 		return 0;
-	log_warn("another node took a volume over", log_str("volume", volume->id),
+	log_warn("volume is superseded", log_str("volume", volume->id),
 		 log_str("node", passed->newer));
 	return owner_record(follower->node, follower->arena, volume, ownership, err);
 }
@@ -109,7 +109,7 @@ static void run(void *arg)
 		return;
 	follower->settled = follow(follower, volume, &err) == 0;
 	if (!follower->settled)
-		log_debug("a volume with copies waits", log_str("volume", id),
+		log_debug("ownership of a volume is unsettled", log_str("volume", id),
 			  log_str("error", err.text));
 }
 

@@ -21,7 +21,7 @@ static const struct metric volumes =
 static const struct metric diverged = METRIC(
 	GAUGE, "zcsi_volumes_diverged",
 	"Volumes that were put aside when their node returned after a failover, because they "
-	"have data that no other node has. They stay until somebody destroys them.");
+	"have data that no other node has. They stay until 'zcsi diverged drop'.");
 
 void owner_metrics_write(const struct node *node, FILE *out)
 {

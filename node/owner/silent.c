@@ -60,7 +60,7 @@ static void cache_failure(const char *node, int64_t since)
 	silent[at].until = now_ms() + CACHE_MS;
 }
 
-/* Fail because the lost node is alive; way: "reaches" or "hears from", as in the error text. */
+/* Fail because the lost node is alive; way: the verb of the error text. */
 static int fail_alive(const struct node *node, const char *way, const char *id, const char *lost,
 		      struct error *err)
 {
@@ -83,7 +83,7 @@ static int check_unheard(struct rpc_call *call, const char *id, const char *line
 
 	if (heard_get(node->heard, &call->arena, id, lineage, &row) &&
 	    strcmp(row.owner, lost) == 0 && row.at_ms >= since)
-		return fail_alive(node, "hears from", id, lost, err);
+		return fail_alive(node, "gets calls from", id, lost, err);
 	return 0;
 }
 
@@ -98,7 +98,7 @@ static int judge(const struct node *node, const char *id, const char *lost, stru
 	if (err->code == ERR_FAILED_PRECONDITION || err->code == ERR_NOT_FOUND)
 		return 0;
 	return fail_context(err,
-			    "node '%s' reaches node '%s', which does not say whether it uses "
+			    "node '%s' reaches node '%s', which did not report whether it uses "
 			    "volume '%s'",
 			    node->id, lost, id);
 }

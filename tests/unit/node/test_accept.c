@@ -194,7 +194,7 @@ static void a_node_that_is_reached_is_not_lost(void **state)
 	assert_non_null(strstr(err.text, "run 'zcsi move v NODE'"));
 	assert_non_null(strstr(err.text, "switch node 'b1' off"));
 	says = ERR_UNAVAILABLE;
-	refused("b1", ERR_UNAVAILABLE, "node 'n3' reaches node 'b1', which does not say");
+	refused("b1", ERR_UNAVAILABLE, "node 'n3' reaches node 'b1', which did not report");
 	assert_int_equal(dials, 2);
 }
 
@@ -226,10 +226,11 @@ static void a_node_that_speaks_is_not_lost(void **state)
 	speak("e9");
 	promised("e1");
 	speak("e1");
-	refused("e1", ERR_FAILED_PRECONDITION, "node 'n3' hears from node 'e1', which has volume");
+	refused("e1", ERR_FAILED_PRECONDITION,
+		"node 'n3' gets calls from node 'e1', which has volume");
 	assert_int_equal(dials, 1);
 	speaks = true;
-	refused("e2", ERR_FAILED_PRECONDITION, "hears from node 'e2'");
+	refused("e2", ERR_FAILED_PRECONDITION, "gets calls from node 'e2'");
 }
 
 /* The last call of Hear by the lost node came before it was declared lost. */
