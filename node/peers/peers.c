@@ -58,8 +58,8 @@ static int read_list(const struct peers_options *options, struct arena *arena,
 		return fail(err, ERR_FAILED_PRECONDITION, "--agents-file '%s' names no agent",
 			    options->file);
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "zcsi-node was started without --agents-file and --agent, so it knows no other "
-		    "node");
+		    "zcsi-node was started without --agents-file and --agent, so it has no list "
+		    "of nodes");
 }
 
 static bool is_listed(const struct option_list *list, const char *endpoint)
@@ -122,8 +122,8 @@ static int fail_missing(const struct peers *peers, struct arena *arena, const ch
 			    peers->n_answers, node_id);
 	if (n > SILENT_MAX)
 		problems = arena_printf(arena, "%s; and %zu more", problems, n - SILENT_MAX);
-	return fail(err, ERR_UNAVAILABLE, "no agent answers as node '%s'; silent: %s", node_id,
-		    problems);
+	return fail(err, ERR_UNAVAILABLE, "no agent answers as node '%s'; without an answer: %s",
+		    node_id, problems);
 }
 
 /* *ret is the only endpoint that answered as this node, in the arena. */
@@ -196,8 +196,8 @@ int peers_survey(struct peers *peers, struct arena *arena, int64_t deadline,
 	    peers_ask_each(peers, arena, &list, deadline, &questions, err) < 0)
 		return -1;
 	if (!time_left_ms(deadline))
-		return fail(err, ERR_DEADLINE_EXCEEDED, "not all %zu agents were asked in time",
-			    list.n);
+		return fail(err, ERR_DEADLINE_EXCEEDED,
+			    "the deadline passed before all %zu agents were asked", list.n);
 	*ret = arena_alloc(arena, (list.n + 1) * sizeof(**ret));
 	*ret_n = list.n;
 	for (size_t i = 0; i < list.n; i++)

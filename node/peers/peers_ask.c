@@ -209,8 +209,7 @@ static int wait_for_scan(struct peers *peers, int64_t deadline, struct error *er
 		return 1;
 	if (!peers->scanning)
 		return 0;
-	return fail(err, ERR_DEADLINE_EXCEEDED,
-		    "the agents were still being asked which nodes they are");
+	return fail(err, ERR_DEADLINE_EXCEEDED, "the deadline passed before all agents were asked");
 }
 
 /* Begin a scan, unless another one has ended meanwhile. Returns as wait_for_scan does. */

@@ -232,7 +232,8 @@ static void a_silent_agent_hides_no_other(void **state)
 	list("unix://%s/nobody\nnonsense\n%s\n", place, n2.endpoint);
 	start(true);
 	assert_reached("n2", &n2);
-	assert_not_reached("n9", ERR_UNAVAILABLE, "no agent answers as node 'n9'; silent: ");
+	assert_not_reached("n9", ERR_UNAVAILABLE,
+			   "no agent answers as node 'n9'; without an answer: ");
 	assert_non_null(strstr(err.text, "cannot reach 'unix:///tmp/"));
 	assert_non_null(strstr(err.text, "/nobody': "));
 	assert_non_null(strstr(err.text, "'nonsense'"));
