@@ -164,7 +164,7 @@ static void report(const struct patient *patient, const char *why)
 	if (!silence || silence->logged)
 		return;
 	silence->logged = true;
-	log_warn("a silent node is not replaced", log_str("volume", patient->push.volume->id),
+	log_warn("cannot replace a lost node", log_str("volume", patient->push.volume->id),
 		 log_str("node", silence->node), log_str("reason", why));
 }
 
@@ -184,9 +184,8 @@ static int add(struct patient *patient, struct error *err)
 		if (membership_record(push, &push->members, err) < 0)
 			return -1;
 		metric_count(&steps, "added");
-		log_warn("a node is silent, and another one gets a copy in its place",
-			 log_str("volume", push->volume->id), log_str("node", patient->repair.lost),
-			 log_str("new", push->to));
+		log_warn("replacement copy is added", log_str("volume", push->volume->id),
+			 log_str("node", patient->repair.lost), log_str("new", push->to));
 		return 0;
 	}
 	return -1;
@@ -207,7 +206,7 @@ static int give_up(struct patient *patient, struct error *err)
 	if (membership_record(push, &push->members, err) < 0)
 		return -1;
 	metric_count(&steps, "removed");
-	log_warn("a silent node was replaced, and its copy is dropped when it answers",
+	log_warn("lost node is replaced, its copy is dropped when it answers",
 		 log_str("volume", push->volume->id), log_str("node", lost));
 	return 0;
 }

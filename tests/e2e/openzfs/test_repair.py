@@ -64,8 +64,8 @@ def test_a_silent_node_is_replaced_and_loses_its_copy(trio, volume):
     owner, lost, third = trio.hosts
     lost.namespaces.unplug()
     replaced(trio)
-    wait_for(lambda: told(owner, "a silent node was replaced"), "it is in the log")
-    assert len(told(owner, "another one gets a copy")) == 1
+    wait_for(lambda: told(owner, "lost node is replaced"), "it is in the log")
+    assert len(told(owner, "replacement copy is added")) == 1
     assert has_copy(lost) and has_copy(third)
     assert ("data", "n1", "n2", "replaced, dropped when it answers") in shown(trio)
     assert "has been replaced" in trio.run("why", "data").stdout
@@ -79,7 +79,7 @@ def test_a_silent_node_is_replaced_and_loses_its_copy(trio, volume):
     wait_for(lambda: record(owner) == [{"n1", "n3"}, set()], "n2 is forgotten", 60)
     wait_for(trio.settled, "the copy is up to date")
     assert trio.copies() == [("data", "n1", "n3", "ok")]
-    assert len(told(owner, "another one gets a copy")) == 1
+    assert len(told(owner, "replacement copy is added")) == 1
 
 
 def test_a_node_that_returns_early_leaves_one_copy_too_many_for_a_while(trio, volume):
@@ -94,15 +94,15 @@ def test_a_node_that_returns_early_leaves_one_copy_too_many_for_a_while(trio, vo
     wait_for(lambda: record(owner)[0] == {"n1", "n3"}, "n2 is no member any more", 240)
     wait_for(lambda: not has_copy(lost), "its copy is dropped", 60)
     assert have_all(trio, third)
-    assert len(told(owner, "another one gets a copy")) == 1
+    assert len(told(owner, "replacement copy is added")) == 1
 
 
 def test_a_partitioned_owner_replaces_no_node(trio, volume):
     """The owner reaches itself alone, so two of three are silent. The copies stay as they are."""
     owner, other, third = trio.hosts
     owner.namespaces.unplug()
-    wait_for(lambda: told(owner, "a silent node is not replaced"), "n2 counts as lost", 120)
-    assert "third" in told(owner, "a silent node is not replaced")[0]
+    wait_for(lambda: told(owner, "cannot replace a lost node"), "n2 counts as lost", 120)
+    assert "third" in told(owner, "cannot replace a lost node")[0]
     assert record(owner) == [{"n1", "n2"}, set()]
     owner.namespaces.plug()
     wait_for(trio.settled, "the copy is up to date", 120)
