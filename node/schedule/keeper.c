@@ -137,7 +137,7 @@ static void destroy(struct catalog *catalog, const char *name)
 	struct error err;
 
 	if (zfs_destroy(name, &err) < 0 && err.code != ERR_NOT_FOUND) {
-		log_debug("an old scheduled snapshot stays", log_str("snapshot", name),
+		log_debug("cannot destroy an old scheduled snapshot", log_str("snapshot", name),
 			  log_str("error", err.text));
 		return;
 	}

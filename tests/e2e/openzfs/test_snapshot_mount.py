@@ -111,7 +111,7 @@ def test_a_schedule_destroys_a_mounted_snapshot_after_the_umount(host, written, 
     host.read_again()
     zcsi(host, "snapshot", "mount", old, str(folder))
     zcsi(host, "modify", "data", "keep=yearly=1")
-    wait_for(lambda: any(line["msg"] == "an old scheduled snapshot stays"
+    wait_for(lambda: any(line["msg"] == "cannot destroy an old scheduled snapshot"
                          for line in host.node_daemon.log()), "the keeper has tried")
     assert old in in_zfs(host) and (folder / "text").read_text() == "of the volume"
     run("umount", folder)
