@@ -172,7 +172,7 @@ static int confirm(struct program_stream *ps, struct error *err)
 		return -1;
 	if (replica_record(&ps->arena, receiving->copy, &record, err) == 0)
 		return 0;
-	return fail_context(err, "a stream was received, but not recorded");
+	return fail_context(err, "cannot record a received stream");
 }
 
 /*
@@ -189,7 +189,7 @@ static void give_back(struct program_stream *ps)
 	catalog_make_room(ps->node->catalog, NO_DEADLINE);
 	if (replica_read(&ps->arena, parent, receiving->header->volume->id, &copy, &err) < 0 ||
 	    (copy && replica_discard(copy, &err) < 0))
-		log_warn("what was received before the pool was full is still there",
+		log_warn("cannot discard a partly received stream",
 			 log_str("copy", receiving->name), log_str("error", err.text));
 }
 

@@ -257,8 +257,8 @@ int replica_check_no_volume(const struct node *node, int64_t deadline, const cha
 
 	if (catalog_get(node->catalog, deadline, &arena, id, &volume, err) == 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' has the volume '%s' itself; it takes no copy of it",
-			    node->id, id);
+			    "node '%s' holds volume '%s', and cannot have a copy of it", node->id,
+			    id);
 	return err->code == ERR_NOT_FOUND ? 0 : -1;
 }
 
@@ -351,7 +351,7 @@ static int check_made_way(struct rpc_call *call, const DropCopyRequest *req, str
 	if (!members_parse(&call->arena, volume->members, &members) ||
 	    strcmp(members.lineage, req->lineage) != 0 || is_obsolete(req, volume->epoch))
 		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION, "node '%s' has volume '%s' itself", node->id,
+	return fail(err, ERR_FAILED_PRECONDITION, "node '%s' holds volume '%s' itself", node->id,
 		    req->id);
 }
 

@@ -89,7 +89,7 @@ char *thin_word(struct arena *arena, const CopyState *copy, const ThinCopyReques
 		if (!is_named(req, snapshot) || !snapshot->ours)
 			continue;
 		if (snapshot->kept)
-			log_debug("a snapshot of a copy is held or has a clone, and stays",
+			log_debug("cannot destroy a snapshot of a copy: it is held or has a clone",
 				  log_str("copy", copy->name), log_str("snapshot", snapshot->name));
 		else if (word)
 			word = arena_printf(arena, "%s,%s", word, snapshot->name);

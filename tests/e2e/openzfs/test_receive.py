@@ -249,7 +249,7 @@ def test_a_killed_receiver_leaves_a_stream_that_can_be_continued(two_hosts, sour
 def test_wrong_streams_are_refused(two_hosts, source):
     owner, target = two_hosts
     data = source.bytes("one")
-    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="has the volume 'data' itself"):
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="holds volume 'data'"):
         source.push(owner, "one", data)
     with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="no header"):
         target.agent.Receive.stream([{"data": data[:CHUNK]}])
