@@ -72,7 +72,7 @@ void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const stru
 {
 	struct program_stream *ps = stream->arg;
 
-	log_debug("stream has ended", log_str("was", ps->kind->verb),
+	log_debug("stream is closed", log_str("was", ps->kind->verb),
 		  log_int("bytes", (long long)bytes));
 	ps->whole = outcome->code == ERR_OK;
 	if (!ps->whole)
