@@ -129,7 +129,7 @@ static int64_t empty(struct catalog *catalog, struct arena *arena, const struct 
 	int failed = reaper_destroy(catalog, arena, dataset, &freed, &err);
 	catalog_unlock_key(catalog, key);
 	if (failed) {
-		log_debug("a deleted volume stays although the pool is full",
+		log_debug("cannot destroy a deleted volume to free space",
 			  log_str("dataset", dataset->name), log_str("error", err.text));
 		return 0;
 	}
@@ -157,7 +157,7 @@ void low_space_run(struct catalog *catalog, const struct node *node)
 	if (!list.n)
 		return;
 	if (read_lacking(&arena, catalog_parent(catalog), node->trash_free, &missing, &err) < 0) {
-		log_warn("the trash is not emptied, because the free space of the pool is unknown",
+		log_warn("cannot empty the trash: the free space of the pool is unknown",
 			 log_str("error", err.text));
 		return;
 	}
