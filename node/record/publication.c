@@ -179,7 +179,7 @@ int publication_check_none(struct arena *arena, const struct dataset *volume, co
 	if (!*users)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
+		    "it is attached to %s; stop the job that uses it there, or run 'zcsi "
 		    "unpublish %s'",
 		    users, volume->id);
 }

@@ -29,7 +29,7 @@ static int refuse(const char *id, const struct publication *has, const struct pu
 	if (publication_is_unreadable(has))
 		return fail(err, ERR_UNAVAILABLE,
 			    "volume '%s' has a zcsi:published property that cannot be read; "
-			    "stop all jobs that use it, then type 'zcsi unpublish %s --force'",
+			    "stop all jobs that use it, then run 'zcsi unpublish %s --force'",
 			    id, id);
 	if (strcmp(has->node_id, want->node_id))
 		return fail(err, ERR_FAILED_PRECONDITION,

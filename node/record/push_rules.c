@@ -90,7 +90,7 @@ int push_rules_take_bandwidth(struct push_rules *rules, int64_t bandwidth, struc
 	if (bandwidth == -1 || bandwidth_is(bandwidth))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "its pushes may send %d to %lld bytes a second, not %" PRId64, BANDWIDTH_MIN,
+		    "bandwidth is from %d to %lld bytes per second, not %" PRId64, BANDWIDTH_MIN,
 		    (long long)BANDWIDTH_MAX, bandwidth);
 }
 
@@ -101,8 +101,7 @@ int push_rules_take_pin_limit(struct push_rules *rules, int64_t limit, struct er
 	rules->pin_limit = limit;
 	if (every_is(limit))
 		return 0;
-	return fail(err, ERR_INVALID_ARGUMENT,
-		    "it keeps a snapshot for a copy for %d to %d seconds, not for %" PRId64,
+	return fail(err, ERR_INVALID_ARGUMENT, "pin_limit is from %d to %d seconds, not %" PRId64,
 		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, limit);
 }
 
@@ -114,8 +113,8 @@ int push_rules_take_repair(struct push_rules *rules, int64_t after, struct error
 	if (after == -1 || every_is(after))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "a silent node is replaced after %d to %d seconds, not after %" PRId64,
-		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, after);
+		    "repair_after is from %d to %d seconds, not %" PRId64, MEMBERS_EVERY_MIN,
+		    MEMBERS_EVERY_MAX, after);
 }
 
 int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err)
@@ -123,8 +122,8 @@ int push_rules_take_snapshots(struct push_rules *rules, const char *which, struc
 	bool all = strcmp(which, "all") == 0;
 
 	if (*which && !all && strcmp(which, "ours") != 0)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "its copies get the snapshots 'ours' or 'all', not '%.64s'", which);
+		return fail(err, ERR_INVALID_ARGUMENT, "snapshots is 'ours' or 'all', not '%.64s'",
+			    which);
 	if (*which)
 		rules->all = all;
 	return 0;
@@ -135,8 +134,7 @@ int push_rules_take_follow(struct push_rules *rules, const char *which, struct e
 	if (!*which || take_follow(which, &rules->follow))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "it follows its workload to its 'members', 'anywhere', or 'no', not '%.64s'",
-		    which);
+		    "follow is 'members', 'anywhere' or 'no', not '%.64s'", which);
 }
 
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)

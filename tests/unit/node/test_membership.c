@@ -205,7 +205,8 @@ static void for_how_long_a_snapshot_is_kept_is_changed(void **state)
 	assert_int_equal(change("", 0, "", 0), 0);
 	assert_string_equal(changed.push, "pin_limit=3600");
 	pin_limit = 9;
-	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not for 9");
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT,
+		       "pin_limit is from 10 to 2592000 seconds, not 9");
 }
 
 static void when_a_silent_node_is_replaced_is_changed(void **state)
@@ -222,7 +223,8 @@ static void when_a_silent_node_is_replaced_is_changed(void **state)
 	assert_int_equal(change("", 0, "", 0), 0);
 	assert_string_equal(changed.push, "paused");
 	repair_after = 9;
-	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not after 9");
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT,
+		       "repair_after is from 10 to 2592000 seconds, not 9");
 }
 
 static void a_node_that_is_owed_may_be_a_member_again(void **state)
