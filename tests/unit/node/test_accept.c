@@ -2,7 +2,7 @@
 /*
  * Tests of Accept: a node with a copy asks the lost nodes before it promises the copy. This host is
  * n3, which has a copy of v. The tests say what a lost node answers. Each test uses node names of
- * its own, because silent nodes are remembered.
+ * its own, because failures to answer are cached.
  */
 #include "node/owner/heard.h"
 #include "node/owner/silent.h"
@@ -234,7 +234,7 @@ static void a_node_that_speaks_is_not_lost(void **state)
 }
 
 /* The last call of Hear by the lost node came before it was declared lost. */
-static void what_was_heard_before_does_not_count(void **state)
+static void a_call_before_the_failure_does_not_count(void **state)
 {
 	(void)state;
 	speak("f1");
@@ -243,7 +243,7 @@ static void what_was_heard_before_does_not_count(void **state)
 	promised("f1");
 }
 
-static void several_silent_nodes_are_remembered(void **state)
+static void failures_of_several_nodes_are_cached(void **state)
 {
 	char *lost[] = {(char *)"g1", (char *)"g2", (char *)"g3"};
 
@@ -309,8 +309,8 @@ int main(void)
 		TEST(a_node_that_is_reached_may_not_use_the_volume),
 		TEST(a_node_that_cannot_ask_refuses),
 		TEST(a_node_that_speaks_is_not_lost),
-		TEST(what_was_heard_before_does_not_count),
-		TEST(several_silent_nodes_are_remembered),
+		TEST(a_call_before_the_failure_does_not_count),
+		TEST(failures_of_several_nodes_are_cached),
 		TEST(a_check_records_nothing),
 		TEST(without_lost_nodes_none_is_asked),
 		TEST(a_node_is_asked_only_if_there_is_time),

@@ -141,7 +141,7 @@ static int tear_down(void **state)
 	return arena_teardown(state);
 }
 
-static void a_round_tells_what_is_open(void **state)
+static void a_round_reports_unsettled_volumes(void **state)
 {
 	(void)state;
 	assert_int_equal(beat_all(&node, NULL), BEAT_SETTLED);
@@ -196,7 +196,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_round_tells_what_is_open),
+		TEST(a_round_reports_unsettled_volumes),
 		TEST(after_a_restart_only_a_volume_that_was_taken_over_waits),
 		TEST(after_a_boot_a_volume_does_not_wait_for_the_next_ones),
 	};

@@ -48,7 +48,7 @@ static bool has(const char *text, const char *line)
 	return at && (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
 }
 
-static void what_a_copy_lacks_is_told_where_it_is_known(void **state)
+static void lag_is_reported_if_known(void **state)
 {
 	(void)state;
 	n_rows = 0;
@@ -82,7 +82,7 @@ static void the_old_copy_of_a_replaced_node_has_one_series(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_copy_lacks_is_told_where_it_is_known),
+		cmocka_unit_test(lag_is_reported_if_known),
 		cmocka_unit_test(the_old_copy_of_a_replaced_node_has_one_series),
 	};
 

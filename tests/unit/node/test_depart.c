@@ -383,7 +383,7 @@ static void a_copy_with_a_later_epoch_keeps_it(void **state)
 	later = 0;
 }
 
-static void whatever_fails_one_node_can_use_the_volume(void **state)
+static void after_any_failure_one_node_can_use_the_volume(void **state)
 {
 	(void)state;
 	fail_each(DEVICE_NONE);
@@ -422,7 +422,7 @@ static void the_first_error_is_the_reason(void **state)
 	assert_string_equal(err.text, "done");
 }
 
-static void what_is_given_up_stays_closed_when_zcsi_node_stops(void **state)
+static void a_volume_that_is_given_up_stays_closed_when_zcsi_node_stops(void **state)
 {
 	struct error err;
 
@@ -460,10 +460,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_move_without_faults_ends_there),
 		TEST(a_copy_with_a_later_epoch_keeps_it),
-		TEST(whatever_fails_one_node_can_use_the_volume),
+		TEST(after_any_failure_one_node_can_use_the_volume),
 		TEST(a_move_that_is_cancelled_ends_here_until_the_volume_is_given_up),
 		TEST(the_first_error_is_the_reason),
-		TEST(what_is_given_up_stays_closed_when_zcsi_node_stops),
+		TEST(a_volume_that_is_given_up_stays_closed_when_zcsi_node_stops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

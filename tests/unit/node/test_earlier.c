@@ -36,7 +36,7 @@ int __wrap_device_show(const char *dataset, struct error *err)
 	return 0;
 }
 
-static void only_what_a_move_has_hidden_is_shown(void **state)
+static void only_a_device_hidden_by_a_move_is_shown(void **state)
 {
 	struct error err;
 
@@ -69,7 +69,7 @@ static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_a_move_has_hidden_is_shown),
+		cmocka_unit_test(only_a_device_hidden_by_a_move_is_shown),
 		cmocka_unit_test(only_a_pool_that_does_not_answer_is_asked_again),
 	};
 

@@ -85,7 +85,7 @@ static const HearResponse *hear_of(const char *owner, int64_t epoch)
  * n2 took the volume over while this node counted as lost, so the copy here does not record n2 as
  * its owner.
  */
-static void an_owner_that_was_heard_is_known(void **state)
+static void a_later_owner_is_recorded_and_returned(void **state)
 {
 	struct heard_row row;
 
@@ -104,7 +104,7 @@ static void an_owner_that_was_heard_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_owner_that_was_heard_is_known, set_up,
+		cmocka_unit_test_setup_teardown(a_later_owner_is_recorded_and_returned, set_up,
 						tear_down),
 	};
 

@@ -38,7 +38,7 @@ static CopyState *copy_with(const uint64_t *guids)
 	return copy;
 }
 
-static void test_points_are_listed_oldest_first(void **state)
+static void points_are_listed_oldest_first(void **state)
 {
 	const struct history history = parse(text);
 
@@ -54,7 +54,7 @@ static void test_points_are_listed_oldest_first(void **state)
 	assert_ptr_equal(history_newest_own(&history), &history.points[5]);
 }
 
-static void test_the_base_is_the_newest_that_both_have(void **state)
+static void the_base_is_the_newest_that_both_have(void **state)
 {
 	const struct history history = parse(text);
 
@@ -67,7 +67,7 @@ static void test_the_base_is_the_newest_that_both_have(void **state)
 	assert_null(history_base(&history, NULL));
 }
 
-static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
+static void a_bookmark_is_a_base_and_no_snapshot(void **state)
 {
 	const struct history history = parse("t/p/v#_repl-n2\t7\t100\t-\nt/p/v@b\t8\t200\t-\n");
 	const struct point *base = history_base(&history, copy_with((uint64_t[]){7, 0}));
@@ -79,7 +79,7 @@ static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
 	assert_null(history_newest_own(&history));
 }
 
-static void test_a_bookmark_tells_when_its_copy_was_synced(void **state)
+static void a_bookmark_has_the_time_of_its_copy(void **state)
 {
 	const struct history history = parse(text);
 
@@ -88,7 +88,7 @@ static void test_a_bookmark_tells_when_its_copy_was_synced(void **state)
 	assert_int_equal(history_synced(&history, "t/p/v#_repl-n4"), 0);
 }
 
-static void test_other_outputs_are_no_history(void **state)
+static void other_outputs_are_no_history(void **state)
 {
 	static const char *const texts[] = {"t/p/v\t1\t2\n", "t/p/v@a\n", "t/p/v@a\t1\n",
 					    "t/p/v@a\t1\t2\n"};
@@ -100,13 +100,13 @@ static void test_other_outputs_are_no_history(void **state)
 	assert_int_equal(parse("").n, 0);
 }
 
-static void test_the_bookmark_of_a_node_is_a_name_of_zfs(void **state)
+static void the_bookmark_of_a_node_is_a_name_of_zfs(void **state)
 {
 	(void)state;
 	assert_string_equal(history_bookmark(&arena, "t/p/v", "n_2/x"), "t/p/v#_repl-n_5F2_2Fx");
 }
 
-static void test_the_size_of_a_stream_is_the_last_word(void **state)
+static void the_size_of_a_stream_is_the_last_word(void **state)
 {
 	(void)state;
 	assert_int_equal(send_size("full\tt/p/v@a\t4096\nsize\t4096\n"), 4096);
@@ -122,13 +122,13 @@ static void test_the_size_of_a_stream_is_the_last_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_points_are_listed_oldest_first),
-		cmocka_unit_test(test_the_base_is_the_newest_that_both_have),
-		cmocka_unit_test(test_a_bookmark_is_a_base_and_no_snapshot),
-		cmocka_unit_test(test_a_bookmark_tells_when_its_copy_was_synced),
-		cmocka_unit_test(test_other_outputs_are_no_history),
-		cmocka_unit_test(test_the_bookmark_of_a_node_is_a_name_of_zfs),
-		cmocka_unit_test(test_the_size_of_a_stream_is_the_last_word),
+		cmocka_unit_test(points_are_listed_oldest_first),
+		cmocka_unit_test(the_base_is_the_newest_that_both_have),
+		cmocka_unit_test(a_bookmark_is_a_base_and_no_snapshot),
+		cmocka_unit_test(a_bookmark_has_the_time_of_its_copy),
+		cmocka_unit_test(other_outputs_are_no_history),
+		cmocka_unit_test(the_bookmark_of_a_node_is_a_name_of_zfs),
+		cmocka_unit_test(the_size_of_a_stream_is_the_last_word),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -216,7 +216,7 @@ static void deleted_volumes_are_recognised_by_their_names(void **state)
 
 /* The volumes: before and after the rename of the dataset, one whose dataset has neither name, and
  * one in the trash. */
-static void of_two_ids_the_one_of_the_dataset_counts(void **state)
+static void the_name_of_the_dataset_decides_which_of_two_ids_counts(void **state)
 {
 	struct listing listing = parse(
 		VOLUME("t/p/a", "a,b_20", "11") SNAPSHOT("t/p/a", "s", "a,b_20", "")
@@ -293,7 +293,7 @@ int main(void)
 		cmocka_unit_test(hidden_snapshots_are_counted_but_not_listed),
 		cmocka_unit_test(deleted_volumes_are_recognised_by_their_names),
 		cmocka_unit_test(a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it),
-		cmocka_unit_test(of_two_ids_the_one_of_the_dataset_counts),
+		cmocka_unit_test(the_name_of_the_dataset_decides_which_of_two_ids_counts),
 		cmocka_unit_test(the_available_space_is_that_of_a_volume),
 		cmocka_unit_test(the_capacity_is_what_is_used_and_available),
 	};

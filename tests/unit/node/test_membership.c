@@ -140,7 +140,7 @@ static void a_repeat_changes_nothing(void **state)
 	assert_null(changed.push);
 }
 
-static void how_far_copies_may_be_behind_is_changed(void **state)
+static void sync_every_is_changed(void **state)
 {
 	(void)state;
 	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 90), 0);
@@ -152,7 +152,7 @@ static void how_far_copies_may_be_behind_is_changed(void **state)
 	assert_refused(change(LINEAGE ":60:n1,n2", 0, "", 9), ERR_INVALID_ARGUMENT, "not by 9");
 }
 
-static void a_volume_without_copies_keeps_it_for_the_first_one(void **state)
+static void a_volume_without_copies_keeps_sync_every_for_the_first_one(void **state)
 {
 	(void)state;
 	assert_int_equal(change("", 1, "", 90), 0);
@@ -190,7 +190,7 @@ static void a_limit_is_changed_and_lifted(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not -2");
 }
 
-static void for_how_long_a_snapshot_is_kept_is_changed(void **state)
+static void pin_limit_is_changed(void **state)
 {
 	(void)state;
 	pin_limit = 3600;
@@ -209,7 +209,7 @@ static void for_how_long_a_snapshot_is_kept_is_changed(void **state)
 		       "pin_limit is from 10 to 2592000 seconds, not 9");
 }
 
-static void when_a_silent_node_is_replaced_is_changed(void **state)
+static void repair_after_is_changed(void **state)
 {
 	(void)state;
 	repair_after = 3600;
@@ -236,7 +236,7 @@ static void a_node_that_is_owed_may_be_a_member_again(void **state)
 	assert_members(":60:n1,n3");
 }
 
-static void which_snapshots_copies_get_is_changed(void **state)
+static void the_snapshots_of_copies_are_changed(void **state)
 {
 	(void)state;
 	snapshots = "all";
@@ -253,7 +253,7 @@ static void which_snapshots_copies_get_is_changed(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'mine'");
 }
 
-static void whether_it_follows_is_changed(void **state)
+static void follow_is_changed(void **state)
 {
 	(void)state;
 	follow = "no";
@@ -305,7 +305,7 @@ static void too_few_candidates_are_no_success(void **state)
 	assert_refused(change("", 2, "", 0), ERR_ABORTED, "1 are left");
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_changes_are_refused(void **state)
 {
 	(void)state;
 	assert_refused(change("", 9, "n2", 0), ERR_INVALID_ARGUMENT, "replicas is 9");
@@ -328,18 +328,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_candidates_are_added),
 		TEST(a_repeat_changes_nothing),
-		TEST(how_far_copies_may_be_behind_is_changed),
-		TEST(a_volume_without_copies_keeps_it_for_the_first_one),
+		TEST(sync_every_is_changed),
+		TEST(a_volume_without_copies_keeps_sync_every_for_the_first_one),
 		TEST(a_limit_is_changed_and_lifted),
-		TEST(for_how_long_a_snapshot_is_kept_is_changed),
-		TEST(when_a_silent_node_is_replaced_is_changed),
+		TEST(pin_limit_is_changed),
+		TEST(repair_after_is_changed),
 		TEST(a_node_that_is_owed_may_be_a_member_again),
-		TEST(which_snapshots_copies_get_is_changed),
-		TEST(whether_it_follows_is_changed),
+		TEST(the_snapshots_of_copies_are_changed),
+		TEST(follow_is_changed),
 		TEST(no_copy_is_dropped),
 		TEST(a_node_that_does_not_answer_is_named),
 		TEST(too_few_candidates_are_no_success),
-		TEST(what_cannot_be_is_refused),
+		TEST(impossible_changes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

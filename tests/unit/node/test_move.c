@@ -76,7 +76,7 @@ static void a_record_that_a_snapshot_inherits_does_not_count(void **state)
 	assert_null(place_marked(&place));
 }
 
-static void what_was_written_after_a_snapshot_is_added_up(void **state)
+static void bytes_written_after_a_snapshot_are_added_up(void **state)
 {
 	struct place place;
 
@@ -483,7 +483,7 @@ int main(void)
 		cmocka_unit_test(a_record_is_parsed_as_it_was_formatted),
 		cmocka_unit_test(the_newest_record_counts_until_its_epoch_has_come),
 		cmocka_unit_test(a_record_that_a_snapshot_inherits_does_not_count),
-		cmocka_unit_test(what_was_written_after_a_snapshot_is_added_up),
+		cmocka_unit_test(bytes_written_after_a_snapshot_are_added_up),
 		cmocka_unit_test(keys_tokens_and_children_are_seen),
 		cmocka_unit_test(the_device_is_hidden_by_volmode_and_only_a_zvol_has_one),
 		cmocka_unit_test(other_outputs_are_no_place),

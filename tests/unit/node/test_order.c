@@ -6,7 +6,7 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_orders.c */
 #include "tests/unit/node/scripted_orders.c"
 
-static void test_there_is_an_order_for_each_other_node(void **state)
+static void there_is_an_order_for_each_other_node(void **state)
 {
 	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n2,n1,n3"),
 				  volume("t/p/a", LINEAGE ":60:n1,n2"),
@@ -26,7 +26,7 @@ static void test_there_is_an_order_for_each_other_node(void **state)
 	assert_int_equal(orders.n, 0);
 }
 
-static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
+static void the_copy_of_a_node_that_is_owed_is_dropped(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2,n3");
@@ -51,7 +51,7 @@ static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
 	assert_int_equal(orders.n, 1);
 }
 
-static void test_a_pause_does_not_keep_the_copy_of_an_owed_node(void **state)
+static void a_pause_does_not_keep_the_copy_of_an_owed_node(void **state)
 {
 	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n3:n2");
 
@@ -61,7 +61,7 @@ static void test_a_pause_does_not_keep_the_copy_of_an_owed_node(void **state)
 	assert_true(orders.rows[0]->owed && !orders.rows[0]->paused && orders.rows[1]->paused);
 }
 
-static void test_unreadable_members_give_no_order(void **state)
+static void unreadable_members_give_no_order(void **state)
 {
 	(void)state;
 	quiet();
@@ -69,7 +69,7 @@ static void test_unreadable_members_give_no_order(void **state)
 	assert_int_equal(orders.n, 0);
 }
 
-static void test_an_order_that_runs_is_not_removed(void **state)
+static void an_order_that_runs_is_not_removed(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2");
@@ -85,7 +85,7 @@ static void test_an_order_that_runs_is_not_removed(void **state)
 	assert_int_equal(orders.n, 0);
 }
 
-static void test_the_order_that_was_due_first_is_next(void **state)
+static void the_order_that_was_due_first_is_next(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2,n3,n4");
@@ -99,7 +99,7 @@ static void test_the_order_that_was_due_first_is_next(void **state)
 	assert_ptr_equal(orders_first(&orders, NO_DEADLINE), orders.rows[2]);
 }
 
-static void test_one_order_of_a_volume_runs_at_a_time(void **state)
+static void orders_of_a_volume_run_one_at_a_time(void **state)
 {
 	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n1,n2,n3"),
 				  volume("t/p/w", LINEAGE ":60:n1,n2")};
@@ -131,7 +131,7 @@ static void a_request_while_it_runs_leads_to_another_push(void **state)
 	assert_false(order->wanted);
 }
 
-static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **state)
+static void a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2");
@@ -144,7 +144,7 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 }
 
 /* `zcsi sync` fails only if a push fails that began after its request. */
-static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
+static void a_push_from_before_the_request_does_not_fail_it(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "cut"};
 
@@ -173,7 +173,7 @@ static struct order *pause_it(const char *name, const char *rules)
 	return orders.rows[0];
 }
 
-static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
+static void a_request_for_a_paused_volume_waits(void **state)
 {
 	const struct synced nothing = {.time = 5};
 
@@ -184,7 +184,7 @@ static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
 	assert_null(orders_first(&orders, now_ms()));
 }
 
-static void test_an_order_is_due_at_once_when_it_is_paused_and_resumed(void **state)
+static void an_order_is_due_at_once_when_it_is_paused_and_resumed(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 
@@ -203,14 +203,14 @@ static void test_an_order_is_due_at_once_when_it_is_paused_and_resumed(void **st
 	assert_false(order->paused);
 }
 
-static void test_the_copies_of_a_deleted_volume_are_not_paused(void **state)
+static void the_copies_of_a_deleted_volume_are_not_paused(void **state)
 {
 	(void)state;
 	const struct order *order = pause_it("t/p/_trash/v-1", "paused");
 	assert_true(order->deleted && !order->paused);
 }
 
-static void test_what_is_wanted_stays_so_until_a_push_succeeds(void **state)
+static void a_request_stays_until_a_push_succeeds(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 
@@ -224,7 +224,7 @@ static void test_what_is_wanted_stays_so_until_a_push_succeeds(void **state)
 	assert_false(orders.rows[0]->wanted);
 }
 
-static void test_a_push_is_told_what_the_other_ones_know(void **state)
+static void a_push_gets_the_needs_of_other_copies(void **state)
 {
 	struct push push = {.arena = &arena};
 
@@ -246,7 +246,7 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 }
 
 /* The copy of an owed node is not looked up, because it would get a time again by that. */
-static void test_what_an_owed_copy_has_does_not_matter(void **state)
+static void the_needs_of_an_owed_copy_do_not_count(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2:n3");
@@ -264,7 +264,7 @@ static void test_what_an_owed_copy_has_does_not_matter(void **state)
 }
 
 /* A running push reports what it knew at its begin, which may have been forgotten since. */
-static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
+static void a_need_forgotten_while_an_order_ran_stays_forgotten(void **state)
 {
 	struct push push = {.arena = &arena};
 
@@ -280,7 +280,7 @@ static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 }
 
 /* If each order called a node that is away, the threads would have no time for other nodes. */
-static void test_one_order_calls_a_node_that_is_away(void **state)
+static void a_node_that_is_away_is_called_by_a_single_order(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 
@@ -315,24 +315,24 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_there_is_an_order_for_each_other_node),
-		TEST(test_the_copy_of_a_node_that_is_owed_is_dropped),
-		TEST(test_a_pause_does_not_keep_the_copy_of_an_owed_node),
-		TEST(test_unreadable_members_give_no_order),
-		TEST(test_an_order_that_runs_is_not_removed),
-		TEST(test_the_order_that_was_due_first_is_next),
-		TEST(test_one_order_of_a_volume_runs_at_a_time),
+		TEST(there_is_an_order_for_each_other_node),
+		TEST(the_copy_of_a_node_that_is_owed_is_dropped),
+		TEST(a_pause_does_not_keep_the_copy_of_an_owed_node),
+		TEST(unreadable_members_give_no_order),
+		TEST(an_order_that_runs_is_not_removed),
+		TEST(the_order_that_was_due_first_is_next),
+		TEST(orders_of_a_volume_run_one_at_a_time),
 		TEST(a_request_while_it_runs_leads_to_another_push),
-		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
-		TEST(test_a_push_from_before_the_request_does_not_fail_it),
-		TEST(test_what_is_wanted_of_a_paused_volume_waits),
-		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
-		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
-		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
-		TEST(test_a_push_is_told_what_the_other_ones_know),
-		TEST(test_what_an_owed_copy_has_does_not_matter),
-		TEST(test_what_was_forgotten_while_an_order_ran_stays_so),
-		TEST(test_one_order_calls_a_node_that_is_away),
+		TEST(a_snapshot_that_was_taken_while_it_ran_may_be_enough),
+		TEST(a_push_from_before_the_request_does_not_fail_it),
+		TEST(a_request_for_a_paused_volume_waits),
+		TEST(an_order_is_due_at_once_when_it_is_paused_and_resumed),
+		TEST(the_copies_of_a_deleted_volume_are_not_paused),
+		TEST(a_request_stays_until_a_push_succeeds),
+		TEST(a_push_gets_the_needs_of_other_copies),
+		TEST(the_needs_of_an_owed_copy_do_not_count),
+		TEST(a_need_forgotten_while_an_order_ran_stays_forgotten),
+		TEST(a_node_that_is_away_is_called_by_a_single_order),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void test_synced_never_goes_back(void **state)
+static void synced_never_goes_back(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2");
@@ -15,7 +15,7 @@ static void test_synced_never_goes_back(void **state)
 	assert_true(orders.rows[0]->synced == 9);
 }
 
-static void test_a_failure_is_shown_until_the_next_success(void **state)
+static void a_failure_is_shown_until_the_next_success(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 	size_t n;
@@ -50,7 +50,7 @@ static const char *logged(struct order *order, const char *text)
 	return lines;
 }
 
-static void test_a_failure_is_logged_when_it_begins_and_when_it_changes(void **state)
+static void a_failure_is_logged_when_it_begins_and_when_it_changes(void **state)
 {
 	static const char full[] = "the pool of node n2 has room for 1.00M: make room there";
 	static const char line[] =
@@ -71,7 +71,7 @@ static void test_a_failure_is_logged_when_it_begins_and_when_it_changes(void **s
 	assert_non_null(strstr(logged(order, full), line));
 }
 
-static void test_the_copies_of_one_dataset_are_shown(void **state)
+static void the_copies_of_one_dataset_are_shown(void **state)
 {
 	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n1,n2,n3"),
 				  volume("t/p/w", LINEAGE ":60:n1,n2"),
@@ -91,7 +91,7 @@ static void test_the_copies_of_one_dataset_are_shown(void **state)
 	assert_int_equal(n, 4);
 }
 
-static void test_a_copy_is_known_once_it_was_looked_up(void **state)
+static void a_copy_is_known_once_it_was_looked_up(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 	size_t n;
@@ -108,7 +108,7 @@ static void test_a_copy_is_known_once_it_was_looked_up(void **state)
 	assert_true(orders.rows[0]->synced == 7);
 }
 
-static void test_the_progress_of_a_push_that_runs_is_shown(void **state)
+static void the_progress_of_a_push_that_runs_is_shown(void **state)
 {
 	size_t n;
 
@@ -133,12 +133,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_synced_never_goes_back),
-		TEST(test_a_failure_is_shown_until_the_next_success),
-		TEST(test_a_failure_is_logged_when_it_begins_and_when_it_changes),
-		TEST(test_the_copies_of_one_dataset_are_shown),
-		TEST(test_a_copy_is_known_once_it_was_looked_up),
-		TEST(test_the_progress_of_a_push_that_runs_is_shown),
+		TEST(synced_never_goes_back),
+		TEST(a_failure_is_shown_until_the_next_success),
+		TEST(a_failure_is_logged_when_it_begins_and_when_it_changes),
+		TEST(the_copies_of_one_dataset_are_shown),
+		TEST(a_copy_is_known_once_it_was_looked_up),
+		TEST(the_progress_of_a_push_that_runs_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

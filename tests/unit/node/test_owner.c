@@ -46,7 +46,7 @@ static void an_owner_is_parsed_as_it_was_formatted(void **state)
 }
 
 /* If another node took the volume over, the rest of zcsi:owner does not count. */
-static void what_another_node_took_over_has_no_owner_here(void **state)
+static void a_superseded_volume_has_no_owner_here(void **state)
 {
 	(void)state;
 	const struct ownership ownership = ownership_parse(&arena, "newer=n2:7,boot=b-1");
@@ -215,7 +215,7 @@ static void a_copy_takes_over_if_it_is_as_it_was_shown(void **state)
 
 /* The return of a lost owner */
 
-static void what_is_new_on_a_returned_host_is_kept(void **state)
+static void new_data_of_a_returned_host_is_kept(void **state)
 {
 	(void)state;
 	struct place_snapshot list[] = {{.name = "t/p/v@_repl-1", .guid = 11, .written = 9},
@@ -269,7 +269,7 @@ static void all_copies_are_parsed_with_their_newest_snapshot(void **state)
 	assert_null(held_find(&list, "c"));
 }
 
-static void what_was_put_aside_is_parsed(void **state)
+static void volumes_put_aside_are_parsed(void **state)
 {
 	(void)state;
 	char text[] = "t/p/_diverged\t-\t-\t1\t2\t3\t-\n"
@@ -290,7 +290,7 @@ static void what_was_put_aside_is_parsed(void **state)
 	assert_string_equal(rows[1]->format, "ext4");
 }
 
-static void a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside(void **state)
+static void a_clone_of_a_volume_put_aside_is_promoted(void **state)
 {
 	(void)state;
 	char clone[] = "t/p/_replica/v\tt/p/_diverged/v-4@b";
@@ -315,7 +315,7 @@ static int parse_sides(const char *columns, struct diff_sides *ret, const char *
 	return diff_parse(arena_strdup(&arena, columns), ret, ret_members, err);
 }
 
-static void what_was_put_aside_is_compared_with_its_origin(void **state)
+static void a_volume_put_aside_is_compared_with_its_origin(void **state)
 {
 	struct diff_sides sides;
 	const char *members;
@@ -339,7 +339,7 @@ static void what_was_put_aside_is_compared_with_its_origin(void **state)
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 }
 
-static void what_cannot_be_compared_says_why(void **state)
+static void a_refused_comparison_has_its_reason(void **state)
 {
 	struct diff_sides sides;
 	const char *members;
@@ -365,7 +365,7 @@ static void what_cannot_be_compared_says_why(void **state)
 	assert_int_equal(err.code, ERR_INTERNAL);
 }
 
-static void what_an_owner_says_replaces_what_it_said(void **state)
+static void a_later_call_of_an_owner_replaces_the_earlier_one(void **state)
 {
 	struct heard *heard = heard_new();
 	struct heard_row row = {.id = "v", .lineage = LINEAGE, .owner = "n1", .synced = 5}, again;
@@ -456,18 +456,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_owner_is_parsed_as_it_was_formatted),
-		cmocka_unit_test(what_another_node_took_over_has_no_owner_here),
+		cmocka_unit_test(a_superseded_volume_has_no_owner_here),
 		cmocka_unit_test(the_latest_owner_is_known_by_its_name),
 		cmocka_unit_test(more_than_half_confirm_an_owner),
 		cmocka_unit_test(a_copy_is_promised_to_one_node_at_an_epoch),
 		cmocka_unit_test(a_copy_takes_over_if_it_is_as_it_was_shown),
-		cmocka_unit_test(what_is_new_on_a_returned_host_is_kept),
+		cmocka_unit_test(new_data_of_a_returned_host_is_kept),
 		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
-		cmocka_unit_test(what_was_put_aside_is_parsed),
-		cmocka_unit_test(a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside),
-		cmocka_unit_test(what_was_put_aside_is_compared_with_its_origin),
-		cmocka_unit_test(what_cannot_be_compared_says_why),
-		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
+		cmocka_unit_test(volumes_put_aside_are_parsed),
+		cmocka_unit_test(a_clone_of_a_volume_put_aside_is_promoted),
+		cmocka_unit_test(a_volume_put_aside_is_compared_with_its_origin),
+		cmocka_unit_test(a_refused_comparison_has_its_reason),
+		cmocka_unit_test(a_later_call_of_an_owner_replaces_the_earlier_one),
 		cmocka_unit_test(a_call_does_not_keep_its_volume_from_being_recorded),
 		cmocka_unit_test(a_volume_does_not_wait_for_others_to_be_recorded),
 		cmocka_unit_test(a_volume_is_used_by_a_confirmed_owner),

@@ -196,7 +196,7 @@ static void a_node_is_found_by_its_id(void **state)
 	stop();
 }
 
-static void answers_are_remembered(void **state)
+static void answers_are_cached(void **state)
 {
 	(void)state;
 	list_fakes(&n1, &n2);
@@ -240,7 +240,7 @@ static void a_silent_agent_hides_no_other(void **state)
 	stop();
 }
 
-static void a_survey_says_who_is_silent(void **state)
+static void a_survey_lists_agents_without_an_answer(void **state)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct peers_host *hosts;
@@ -346,7 +346,7 @@ static void a_client_that_is_given_back_late_is_freed(void **state)
 	assert_int_equal(n_clients, 0);
 }
 
-static void without_a_list_there_is_no_node(void **state)
+static void without_a_list_no_node_is_found(void **state)
 {
 	(void)state;
 	start(false);
@@ -478,16 +478,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PEERS_TEST(a_node_is_found_by_its_id),
-		PEERS_TEST(answers_are_remembered),
+		PEERS_TEST(answers_are_cached),
 		PEERS_TEST(endpoints_may_be_named_twice),
 		PEERS_TEST(a_silent_agent_hides_no_other),
-		PEERS_TEST(a_survey_says_who_is_silent),
+		PEERS_TEST(a_survey_lists_agents_without_an_answer),
 		PEERS_TEST(an_agent_without_an_answer_leaves_time_for_others),
 		PEERS_TEST(two_agents_that_are_one_node_are_refused),
 		PEERS_TEST(the_file_is_read_again),
 		PEERS_TEST(a_node_may_move),
 		PEERS_TEST(a_client_that_is_given_back_late_is_freed),
-		PEERS_TEST(without_a_list_there_is_no_node),
+		PEERS_TEST(without_a_list_no_node_is_found),
 		PEERS_TEST(a_malformed_agent_is_refused_at_once),
 		PEERS_TEST(few_connections_are_open_at_a_time),
 		PEERS_TEST(dials_at_the_same_time_share_a_scan),

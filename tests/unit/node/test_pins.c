@@ -81,7 +81,7 @@ static bool too_much(const struct point *snapshot, int64_t size, int64_t idle, i
 	return pins_too_much(snapshot, &bounds, now);
 }
 
-static void test_a_snapshot_goes_after_a_day_or_earlier_if_it_is_large(void **state)
+static void a_snapshot_goes_after_a_day_or_earlier_if_it_is_large(void **state)
 {
 	const struct point small = {.creation = 0, .used = GIB / 10};
 	const struct point large = {.creation = 0, .used = GIB / 10 + 1};
@@ -94,7 +94,7 @@ static void test_a_snapshot_goes_after_a_day_or_earlier_if_it_is_large(void **st
 	assert_false(too_much(&large, 0, HOUR, 0, HOUR));
 }
 
-static void test_the_day_may_be_another_time(void **state)
+static void pin_limit_replaces_the_day(void **state)
 {
 	const struct point small = {.creation = 0, .used = GIB / 10};
 
@@ -107,7 +107,7 @@ static void test_the_day_may_be_another_time(void **state)
 	assert_true(pins_may(&(struct pins_bounds){.idle = HOUR, .most = 3 * DAY}));
 }
 
-static void test_a_snapshot_for_a_copy_that_gets_data_stays(void **state)
+static void a_snapshot_for_a_copy_that_gets_data_stays(void **state)
 {
 	const struct point young = {.creation = 10 * DAY, .used = GIB};
 
@@ -116,7 +116,7 @@ static void test_a_snapshot_for_a_copy_that_gets_data_stays(void **state)
 	assert_false(too_much(&young, GIB, 0, 0, 20 * DAY));
 }
 
-static void test_a_bookmark_stays_of_each_snapshot_that_goes(void **state)
+static void a_bookmark_stays_of_each_snapshot_that_goes(void **state)
 {
 	const struct history history = parse("t/p/v@asked\t1\t100\t0\n"
 					     "t/p/v@" ONE "\t2\t200\t5\n"
@@ -133,7 +133,7 @@ static void test_a_bookmark_stays_of_each_snapshot_that_goes(void **state)
 		   "destroy t/p/v@" TWO "\n");
 }
 
-static void test_what_failures_heap_up_goes(void **state)
+static void leftovers_of_failures_are_destroyed(void **state)
 {
 	const struct history history = parse("t/p/v@_repl-a\t1\t100\t0\n"
 					     "t/p/v@_repl-b\t2\t200\t0\n"
@@ -146,7 +146,7 @@ static void test_what_failures_heap_up_goes(void **state)
 	assert_ran("destroy t/p/v@_repl-b\n");
 }
 
-static void test_what_any_copy_needs_stays(void **state)
+static void a_snapshot_that_any_copy_needs_stays(void **state)
 {
 	const struct history history = parse("t/p/v@_repl-a\t1\t100\t0\n"
 					     "t/p/v@_repl-b\t2\t200\t0\n"
@@ -160,7 +160,7 @@ static void test_what_any_copy_needs_stays(void **state)
 		   "destroy t/p/v@_repl-c\n");
 }
 
-static void test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays(void **state)
+static void without_an_answer_all_since_the_bookmark_stays(void **state)
 {
 	const struct history history = parse("t/p/v@_repl-a\t1\t100\t0\n"
 					     "t/p/v#_repl-n2\t2\t200\t-\n"
@@ -182,7 +182,7 @@ static void test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays(void 
 	assert_ran("destroy t/p/v@_repl-d\n");
 }
 
-static void test_the_bookmark_moves_to_what_arrived(void **state)
+static void the_bookmark_moves_to_the_snapshot_that_arrived(void **state)
 {
 	const struct history history = parse("t/p/v#_repl-n2\t1\t100\t-\n"
 					     "t/p/v@" ONE "\t2\t200\t0\n");
@@ -195,7 +195,7 @@ static void test_the_bookmark_moves_to_what_arrived(void **state)
 		   "bookmark t/p/v@" ONE " t/p/v#_repl-n2\n");
 }
 
-static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **state)
+static void a_spare_bookmark_stays_until_all_copies_are_past_it(void **state)
 {
 	const struct history history = parse("t/p/v#_repl-:1\t1\t100\t-\n"
 					     "t/p/v@" TWO "\t2\t200\t0\n"
@@ -211,7 +211,7 @@ static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **stat
 	assert_ran("destroy t/p/v#_repl-:1\n");
 }
 
-static void test_the_spare_bookmark_of_the_only_copy_goes_at_once(void **state)
+static void the_spare_bookmark_of_the_only_copy_goes_at_once(void **state)
 {
 	const struct history history = parse("t/p/v#_repl-n2\t1\t100\t-\n"
 					     "t/p/v@asked\t2\t200\t0\n");
@@ -225,7 +225,7 @@ static void test_the_spare_bookmark_of_the_only_copy_goes_at_once(void **state)
 		   "destroy t/p/v#_repl-:2\n");
 }
 
-static void test_one_spare_bookmark_is_made_of_a_snapshot(void **state)
+static void a_snapshot_gets_a_single_spare_bookmark(void **state)
 {
 	const struct history history = parse("t/p/v@a\t1\t100\t0\n"
 					     "t/p/v#_repl-n2\t1\t100\t-\n"
@@ -243,17 +243,17 @@ static void test_one_spare_bookmark_is_made_of_a_snapshot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_snapshot_goes_after_a_day_or_earlier_if_it_is_large),
-		cmocka_unit_test(test_the_day_may_be_another_time),
-		cmocka_unit_test(test_a_snapshot_for_a_copy_that_gets_data_stays),
-		cmocka_unit_test(test_a_bookmark_stays_of_each_snapshot_that_goes),
-		cmocka_unit_test(test_what_failures_heap_up_goes),
-		cmocka_unit_test(test_what_any_copy_needs_stays),
-		cmocka_unit_test(test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays),
-		cmocka_unit_test(test_the_bookmark_moves_to_what_arrived),
-		cmocka_unit_test(test_a_spare_bookmark_stays_until_all_copies_are_past_it),
-		cmocka_unit_test(test_the_spare_bookmark_of_the_only_copy_goes_at_once),
-		cmocka_unit_test(test_one_spare_bookmark_is_made_of_a_snapshot),
+		cmocka_unit_test(a_snapshot_goes_after_a_day_or_earlier_if_it_is_large),
+		cmocka_unit_test(pin_limit_replaces_the_day),
+		cmocka_unit_test(a_snapshot_for_a_copy_that_gets_data_stays),
+		cmocka_unit_test(a_bookmark_stays_of_each_snapshot_that_goes),
+		cmocka_unit_test(leftovers_of_failures_are_destroyed),
+		cmocka_unit_test(a_snapshot_that_any_copy_needs_stays),
+		cmocka_unit_test(without_an_answer_all_since_the_bookmark_stays),
+		cmocka_unit_test(the_bookmark_moves_to_the_snapshot_that_arrived),
+		cmocka_unit_test(a_spare_bookmark_stays_until_all_copies_are_past_it),
+		cmocka_unit_test(the_spare_bookmark_of_the_only_copy_goes_at_once),
+		cmocka_unit_test(a_snapshot_gets_a_single_spare_bookmark),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -219,7 +219,7 @@ static void refusal_names_the_node(void **state)
 	assert_non_null(strstr(err.text, "SINGLE_NODE_WRITER"));
 }
 
-static void withdraws_one_node_or_all(void **state)
+static void a_node_or_all_are_withdrawn(void **state)
 {
 	struct publication_list list = parse("n1:5:rw,n2:5:rw"), after;
 
@@ -243,7 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_staging_ends_idleness, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_holder_rests, setup, teardown),
 		cmocka_unit_test_setup_teardown(refusal_names_the_node, setup, teardown),
-		cmocka_unit_test_setup_teardown(withdraws_one_node_or_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_node_or_all_are_withdrawn, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ static void settle_alike(void)
 		assert_int_equal(push_again(i), 0);
 }
 
-static void test_a_push_brings_a_copy_up_to_date(void **state)
+static void a_push_brings_a_copy_up_to_date(void **state)
 {
 	(void)state;
 	settle();
@@ -22,7 +22,7 @@ static void test_a_push_brings_a_copy_up_to_date(void **state)
 }
 
 /* zcsi:owner is changed in a call for the volume, so no other change of it runs meanwhile. */
-static void test_a_node_that_was_lost_counts_before_it_gets_data(void **state)
+static void a_node_that_was_lost_counts_before_it_gets_data(void **state)
 {
 	(void)state;
 	settle();
@@ -41,7 +41,7 @@ static void test_a_node_that_was_lost_counts_before_it_gets_data(void **state)
 	assert_true(newest_of(0) == last_guid);
 }
 
-static void test_one_snapshot_is_for_all_copies(void **state)
+static void all_copies_share_a_snapshot(void **state)
 {
 	(void)state;
 	settle();
@@ -54,7 +54,7 @@ static void test_one_snapshot_is_for_all_copies(void **state)
 	assert_int_equal(own_snapshots(), 1);
 }
 
-static void test_a_snapshot_from_before_the_request_is_not_enough(void **state)
+static void a_snapshot_from_before_the_request_is_not_enough(void **state)
 {
 	(void)state;
 	settle();
@@ -67,7 +67,7 @@ static void test_a_snapshot_from_before_the_request_is_not_enough(void **state)
 	assert_int_equal(last_guid, SETTLED + 3);
 }
 
-static void test_another_try_takes_no_other_snapshot(void **state)
+static void another_try_takes_no_other_snapshot(void **state)
 {
 	(void)state;
 	settle();
@@ -84,7 +84,7 @@ static void test_another_try_takes_no_other_snapshot(void **state)
 }
 
 /* The copies are due, without a request for a push (`zcsi sync`). */
-static void test_copies_that_are_due_share_a_young_snapshot(void **state)
+static void copies_that_are_due_share_a_young_snapshot(void **state)
 {
 	(void)state;
 	settle();
@@ -98,7 +98,7 @@ static void test_copies_that_are_due_share_a_young_snapshot(void **state)
 }
 
 /* A snapshot from the future counted as young would keep the copies from new data until then. */
-static void test_a_snapshot_from_before_the_clock_was_set_back_is_not_young(void **state)
+static void a_snapshot_from_before_the_clock_was_set_back_is_not_young(void **state)
 {
 	(void)state;
 	settle();
@@ -111,7 +111,7 @@ static void test_a_snapshot_from_before_the_clock_was_set_back_is_not_young(void
 }
 
 /* If nothing else is written, no later push would send the snapshot that was asked for. */
-static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **state)
+static void a_snapshot_that_was_asked_for_since_is_not_left_out(void **state)
 {
 	(void)state;
 	settle();
@@ -122,7 +122,7 @@ static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **stat
 	assert_int_equal(twins[1].guids[twins[1].n - 2], asked);
 }
 
-static void test_a_copy_keeps_what_another_ones_stream_leads_to(void **state)
+static void a_copy_keeps_what_another_ones_stream_leads_to(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -138,7 +138,7 @@ static void test_a_copy_keeps_what_another_ones_stream_leads_to(void **state)
 	assert_false(has(to, true) || has(base, true));
 }
 
-static void test_a_first_stream_that_was_cut_goes_on(void **state)
+static void a_first_stream_that_was_cut_goes_on(void **state)
 {
 	(void)state;
 	push_to(0);
@@ -166,7 +166,7 @@ static bool has_got(size_t at, uint64_t guid)
  * The node of the other copy may become the owner, and its pushes to this copy begin at that
  * snapshot.
  */
-static void test_a_copy_gets_the_snapshot_that_another_copy_has(void **state)
+static void a_copy_gets_the_snapshot_that_another_copy_has(void **state)
 {
 	(void)state;
 	settle();
@@ -184,7 +184,7 @@ static void test_a_copy_gets_the_snapshot_that_another_copy_has(void **state)
 }
 
 /* After a restart of zcsi-node, only its bookmark is known of a copy on a silent node. */
-static void test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have(void **state)
+static void a_copy_gets_the_snapshot_that_a_silent_copy_may_have(void **state)
 {
 	(void)state;
 	settle();
@@ -199,7 +199,7 @@ static void test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have(void **sta
 	assert_true(newest_of(0) == last_guid && has_got(0, has));
 }
 
-static void test_the_snapshot_that_a_silent_copy_has_stays(void **state)
+static void the_snapshot_that_a_silent_copy_has_stays(void **state)
 {
 	(void)state;
 	settle();
@@ -212,7 +212,7 @@ static void test_the_snapshot_that_a_silent_copy_has_stays(void **state)
 }
 
 /* The interrupted stream goes on and arrives, and the next one is cut. */
-static void test_a_copy_in_the_middle_of_its_streams_keeps_its_base(void **state)
+static void a_copy_in_the_middle_of_its_streams_keeps_its_base(void **state)
 {
 	(void)state;
 	settle();
@@ -227,7 +227,7 @@ static void test_a_copy_in_the_middle_of_its_streams_keeps_its_base(void **state
 	assert_int_equal(push_to(1), 0);
 }
 
-static void test_a_copy_whose_answer_was_lost_keeps_its_base(void **state)
+static void a_copy_whose_answer_was_lost_keeps_its_base(void **state)
 {
 	(void)state;
 	settle();
@@ -266,7 +266,7 @@ static int push_by_mover(size_t at)
 	return failed;
 }
 
-static void test_a_copy_keeps_what_a_failed_push_of_a_move_brought(void **state)
+static void a_copy_keeps_what_a_failed_push_of_a_move_brought(void **state)
 {
 	(void)state;
 	settle();
@@ -286,7 +286,7 @@ static void move_to_n2(void)
 	assert_int_equal(push_by_mover(0), -1);
 }
 
-static void test_a_push_learns_what_was_forgotten_while_it_waited(void **state)
+static void a_push_learns_what_was_forgotten_while_it_waited(void **state)
 {
 	(void)state;
 	settle();
@@ -305,7 +305,7 @@ static void test_a_push_learns_what_was_forgotten_while_it_waited(void **state)
  * The copy's bookmark moves to the snapshot before the next stream begins, because a person may
  * delete the snapshot then.
  */
-static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
+static void a_snapshot_that_was_asked_for_is_a_base(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -318,7 +318,7 @@ static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 }
 
 /* The volume has only a bookmark left of the snapshot at which the copy is. */
-static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **state)
+static void a_snapshot_may_be_deleted_after_its_answer_was_lost(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -335,7 +335,7 @@ static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **stat
 }
 
 /* The zcsi-node with the copy was killed before it had set the record of the snapshot. */
-static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void **state)
+static void a_snapshot_without_its_record_gets_it_with_the_next_push(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -349,7 +349,7 @@ static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void *
 	assert_true(twins[0].described[twins[0].n - 1]);
 }
 
-static void test_snapshots_of_other_tools_stay_here(void **state)
+static void snapshots_of_other_tools_stay_here(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -360,7 +360,7 @@ static void test_snapshots_of_other_tools_stay_here(void **state)
 	assert_int_equal(twins[0].n, before + 1);
 }
 
-static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
+static void snapshots_of_other_tools_are_sent_if_requested(void **state)
 {
 	(void)state;
 	settle_alike();
@@ -383,7 +383,7 @@ static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
 	assert_int_equal(twins[1].guids[twins[1].n - 2], third);
 }
 
-static void test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others(void **state)
+static void a_copy_with_a_snapshot_of_the_same_name_gets_the_others(void **state)
 {
 	(void)state;
 	settle();
@@ -395,7 +395,7 @@ static void test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others(void **
 	assert_true(newest_of(0) == last_guid && twins[0].guids[twins[0].n - 2] == second);
 }
 
-static void test_a_copy_that_refuses_snapshots_of_other_tools_gets_ours(void **state)
+static void a_copy_that_refuses_snapshots_of_other_tools_gets_ours(void **state)
 {
 	(void)state;
 	settle();
@@ -408,7 +408,7 @@ static void test_a_copy_that_refuses_snapshots_of_other_tools_gets_ours(void **s
 	assert_true(newest_of(0) == last_guid && twins[0].guids[twins[0].n - 2] == asked);
 }
 
-static void test_what_is_not_known_after_a_restart_stays(void **state)
+static void unknown_snapshots_stay_after_a_restart(void **state)
 {
 	(void)state;
 	settle();
@@ -431,31 +431,31 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_push_brings_a_copy_up_to_date),
-		TEST(test_a_node_that_was_lost_counts_before_it_gets_data),
-		TEST(test_one_snapshot_is_for_all_copies),
-		TEST(test_a_snapshot_from_before_the_request_is_not_enough),
-		TEST(test_another_try_takes_no_other_snapshot),
-		TEST(test_copies_that_are_due_share_a_young_snapshot),
-		TEST(test_a_snapshot_from_before_the_clock_was_set_back_is_not_young),
-		TEST(test_a_snapshot_that_was_asked_for_since_is_not_left_out),
-		TEST(test_a_copy_keeps_what_another_ones_stream_leads_to),
-		TEST(test_a_first_stream_that_was_cut_goes_on),
-		TEST(test_a_copy_gets_the_snapshot_that_another_copy_has),
-		TEST(test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have),
-		TEST(test_the_snapshot_that_a_silent_copy_has_stays),
-		TEST(test_a_copy_in_the_middle_of_its_streams_keeps_its_base),
-		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
-		TEST(test_a_copy_keeps_what_a_failed_push_of_a_move_brought),
-		TEST(test_a_push_learns_what_was_forgotten_while_it_waited),
-		TEST(test_a_snapshot_that_was_asked_for_is_a_base),
-		TEST(test_a_snapshot_may_be_deleted_after_its_answer_was_lost),
-		TEST(test_a_snapshot_without_its_record_gets_it_with_the_next_push),
-		TEST(test_snapshots_of_other_tools_stay_here),
-		TEST(test_snapshots_of_other_tools_travel_too_if_they_shall),
-		TEST(test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others),
-		TEST(test_a_copy_that_refuses_snapshots_of_other_tools_gets_ours),
-		TEST(test_what_is_not_known_after_a_restart_stays),
+		TEST(a_push_brings_a_copy_up_to_date),
+		TEST(a_node_that_was_lost_counts_before_it_gets_data),
+		TEST(all_copies_share_a_snapshot),
+		TEST(a_snapshot_from_before_the_request_is_not_enough),
+		TEST(another_try_takes_no_other_snapshot),
+		TEST(copies_that_are_due_share_a_young_snapshot),
+		TEST(a_snapshot_from_before_the_clock_was_set_back_is_not_young),
+		TEST(a_snapshot_that_was_asked_for_since_is_not_left_out),
+		TEST(a_copy_keeps_what_another_ones_stream_leads_to),
+		TEST(a_first_stream_that_was_cut_goes_on),
+		TEST(a_copy_gets_the_snapshot_that_another_copy_has),
+		TEST(a_copy_gets_the_snapshot_that_a_silent_copy_may_have),
+		TEST(the_snapshot_that_a_silent_copy_has_stays),
+		TEST(a_copy_in_the_middle_of_its_streams_keeps_its_base),
+		TEST(a_copy_whose_answer_was_lost_keeps_its_base),
+		TEST(a_copy_keeps_what_a_failed_push_of_a_move_brought),
+		TEST(a_push_learns_what_was_forgotten_while_it_waited),
+		TEST(a_snapshot_that_was_asked_for_is_a_base),
+		TEST(a_snapshot_may_be_deleted_after_its_answer_was_lost),
+		TEST(a_snapshot_without_its_record_gets_it_with_the_next_push),
+		TEST(snapshots_of_other_tools_stay_here),
+		TEST(snapshots_of_other_tools_are_sent_if_requested),
+		TEST(a_copy_with_a_snapshot_of_the_same_name_gets_the_others),
+		TEST(a_copy_that_refuses_snapshots_of_other_tools_gets_ours),
+		TEST(unknown_snapshots_stay_after_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

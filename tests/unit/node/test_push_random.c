@@ -89,7 +89,7 @@ static void compact(void)
 	n_made = n;
 }
 
-static void test_every_copy_goes_on_after_any_sequence_of_failures(void **state)
+static void every_copy_goes_on_after_any_sequence_of_failures(void **state)
 {
 	for (uint32_t seed = 0; seed < 2000; seed++) {
 		uint32_t random = seed;
@@ -118,7 +118,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_copy_goes_on_after_any_sequence_of_failures),
+		TEST(every_copy_goes_on_after_any_sequence_of_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void assert_judged(const char *printed, const char *listed, struct receiv
 	assert_non_null(strstr(err.text, expected));
 }
 
-static void test_the_properties_are_read(void **state)
+static void the_properties_are_read(void **state)
 {
 	struct received received;
 
@@ -54,7 +54,7 @@ static void test_the_properties_are_read(void **state)
 	assert_int_equal(received.volsize, 1048576);
 }
 
-static void test_other_output_is_refused(void **state)
+static void other_output_is_refused(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -70,7 +70,7 @@ static void test_other_output_is_refused(void **state)
 		assert_false(parse(texts[i], LIST, &received));
 }
 
-static void test_what_becomes_a_volume(void **state)
+static void received_datasets_are_recognised(void **state)
 {
 	const struct format *zfs = format_find(FORMAT_ZFS), *block = format_find(FORMAT_BLOCK);
 
@@ -88,7 +88,7 @@ static void test_what_becomes_a_volume(void **state)
 }
 
 /* A repeated adoption accepts the properties that an interrupted one has set. */
-static void test_what_an_adoption_has_set_is_its_own(void **state)
+static void properties_set_by_an_adoption_are_its_own(void **state)
 {
 	const struct received_wish wish = {7, 1, format_find(FORMAT_ZFS)};
 	struct received received;
@@ -106,7 +106,7 @@ static void test_what_an_adoption_has_set_is_its_own(void **state)
 	assert_int_equal(received_check(&received, &wish, &err), -1);
 }
 
-static void test_what_cannot_become_one(void **state)
+static void other_datasets_cannot_become_volumes(void **state)
 {
 	const struct received_wish wish = {0, 1, format_find(FORMAT_ZFS)};
 
@@ -124,11 +124,11 @@ static void test_what_cannot_become_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_properties_are_read),
-		cmocka_unit_test(test_other_output_is_refused),
-		cmocka_unit_test(test_what_becomes_a_volume),
-		cmocka_unit_test(test_what_cannot_become_one),
-		cmocka_unit_test(test_what_an_adoption_has_set_is_its_own),
+		cmocka_unit_test(the_properties_are_read),
+		cmocka_unit_test(other_output_is_refused),
+		cmocka_unit_test(received_datasets_are_recognised),
+		cmocka_unit_test(other_datasets_cannot_become_volumes),
+		cmocka_unit_test(properties_set_by_an_adoption_are_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -82,7 +82,7 @@ static void a_node_that_answers_again_is_never_removed(void **state)
 	assert_step(DECIDE({"n2", AFTER, 5}, {"n3", 0, 9}), REPAIR_NONE, NULL);
 }
 
-static void one_copy_is_added_for_each_silence(void **state)
+static void each_silence_adds_a_single_copy(void **state)
 {
 	(void)state;
 	/* The node that was added is silent too, but first not for long enough. */
@@ -260,7 +260,7 @@ int main(void)
 		cmocka_unit_test(without_a_time_nothing_is_replaced),
 		cmocka_unit_test(a_lost_node_stays_until_the_new_copy_has_all_that_it_had),
 		cmocka_unit_test(a_node_that_answers_again_is_never_removed),
-		cmocka_unit_test(one_copy_is_added_for_each_silence),
+		cmocka_unit_test(each_silence_adds_a_single_copy),
 		cmocka_unit_test(a_host_that_may_be_cut_off_does_nothing),
 		cmocka_unit_test(a_hindered_volume_is_left_alone),
 		cmocka_unit_test(an_extra_copy_needs_no_replacement),

@@ -16,7 +16,7 @@
 
 #define LINEAGE "00112233aabbccdd"
 
-static void test_members_are_parsed_as_they_were_formatted(void **state)
+static void members_are_parsed_as_they_were_formatted(void **state)
 {
 	(void)state;
 	struct members members = {.lineage = LINEAGE, .every = 300}, again;
@@ -37,7 +37,7 @@ static void test_members_are_parsed_as_they_were_formatted(void **state)
 	assert_string_equal(members_format(&arena, &again), "-");
 }
 
-static void test_a_node_that_is_owed_is_no_member(void **state)
+static void a_node_that_is_owed_is_no_member(void **state)
 {
 	struct members members, again;
 
@@ -61,7 +61,7 @@ static void test_a_node_that_is_owed_is_no_member(void **state)
 	assert_true(members_have(&again, "n9"));
 }
 
-static void test_rules_are_parsed_as_they_were_formatted(void **state)
+static void rules_are_parsed_as_they_were_formatted(void **state)
 {
 	struct push_rules rules = {.paused = true};
 
@@ -96,7 +96,7 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 	assert_false(push_rules_parse("").paused);
 }
 
-static void test_words_of_a_later_version_are_skipped(void **state)
+static void words_of_a_later_version_are_skipped(void **state)
 {
 	(void)state;
 	assert_true(push_rules_parse("later=1,paused,more").paused);
@@ -108,7 +108,7 @@ static void test_words_of_a_later_version_are_skipped(void **state)
 	assert_int_equal(push_rules_parse("bandwidth=999999999999999999999").bandwidth, 0);
 }
 
-static void test_members_that_are_no_such_text_are_refused(void **state)
+static void members_that_are_no_such_text_are_refused(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
@@ -134,7 +134,7 @@ static void test_members_that_are_no_such_text_are_refused(void **state)
 	assert_int_equal(members.n, 0);
 }
 
-static void test_new_lineages_differ(void **state)
+static void new_lineages_differ(void **state)
 {
 	(void)state;
 	const char *one = lineage_new(&arena);
@@ -155,7 +155,7 @@ static CopyState *parse(const char *text)
 	return replica_parse(&arena, arena_strdup(&arena, text), REPLICA_SNAPSHOTS);
 }
 
-static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
+static void a_copy_is_parsed_newest_snapshot_first(void **state)
 {
 	(void)state;
 	const char *text =
@@ -179,7 +179,7 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 	assert_int_equal(copy->snapshots[1]->creation, 1700000001);
 }
 
-static void test_a_copy_without_members_has_no_lineage(void **state)
+static void a_copy_without_members_has_no_lineage(void **state)
 {
 	(void)state;
 	const CopyState *copy = parse(DATASET("-", "-"));
@@ -190,7 +190,7 @@ static void test_a_copy_without_members_has_no_lineage(void **state)
 	assert_int_equal(copy->epoch, 0);
 }
 
-static void test_only_a_node_that_has_the_data_may_call(void **state)
+static void only_a_node_that_has_the_data_may_call(void **state)
 {
 	(void)state;
 	const CopyState *copy = parse(DATASET(LINEAGE ":300:n1,n2", "-"));
@@ -209,7 +209,7 @@ static void test_only_a_node_that_has_the_data_may_call(void **state)
 	assert_non_null(strstr(err.text, "'v'"));
 }
 
-static void test_other_outputs_are_no_copy(void **state)
+static void other_outputs_are_no_copy(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
@@ -225,7 +225,7 @@ static void test_other_outputs_are_no_copy(void **state)
 		assert_null(parse(texts[i]));
 }
 
-static void test_a_copy_is_parsed_with_so_many_snapshots(void **state)
+static void a_copy_is_parsed_with_a_limited_number_of_snapshots(void **state)
 {
 	(void)state;
 	char *text = arena_strdup(&arena, "");
@@ -260,7 +260,7 @@ static void name(ThinCopyRequest *request, const char *leaf, uint64_t guid)
 	request->snapshots[request->n_snapshots++] = snapshot;
 }
 
-static void test_a_snapshot_is_what_the_copy_says(void **state)
+static void our_snapshots_and_kept_ones_are_marked(void **state)
 {
 	(void)state;
 	const CopyState *copy = parse(old_copy);
@@ -273,7 +273,7 @@ static void test_a_snapshot_is_what_the_copy_says(void **state)
 	}
 }
 
-static void test_only_what_is_named_and_ours_goes(void **state)
+static void only_named_snapshots_of_ours_are_destroyed(void **state)
 {
 	(void)state;
 	ThinCopyRequest *request = new_thin_copy_request(&arena);
@@ -294,7 +294,7 @@ static void test_only_what_is_named_and_ours_goes(void **state)
 	assert_string_equal(thin_word(&arena, copy, request), "t/p/_replica/v@_repl-d,asked");
 }
 
-static void test_another_lineage_and_an_earlier_epoch_are_refused(void **state)
+static void another_lineage_and_an_earlier_epoch_are_refused(void **state)
 {
 	(void)state;
 	const CopyState *copy = parse(old_copy);
@@ -313,20 +313,20 @@ static void test_another_lineage_and_an_earlier_epoch_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members_are_parsed_as_they_were_formatted),
-		cmocka_unit_test(test_a_node_that_is_owed_is_no_member),
-		cmocka_unit_test(test_rules_are_parsed_as_they_were_formatted),
-		cmocka_unit_test(test_words_of_a_later_version_are_skipped),
-		cmocka_unit_test(test_members_that_are_no_such_text_are_refused),
-		cmocka_unit_test(test_new_lineages_differ),
-		cmocka_unit_test(test_a_copy_is_parsed_newest_snapshot_first),
-		cmocka_unit_test(test_a_copy_without_members_has_no_lineage),
-		cmocka_unit_test(test_only_a_node_that_has_the_data_may_call),
-		cmocka_unit_test(test_other_outputs_are_no_copy),
-		cmocka_unit_test(test_a_copy_is_parsed_with_so_many_snapshots),
-		cmocka_unit_test(test_a_snapshot_is_what_the_copy_says),
-		cmocka_unit_test(test_only_what_is_named_and_ours_goes),
-		cmocka_unit_test(test_another_lineage_and_an_earlier_epoch_are_refused),
+		cmocka_unit_test(members_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(a_node_that_is_owed_is_no_member),
+		cmocka_unit_test(rules_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(words_of_a_later_version_are_skipped),
+		cmocka_unit_test(members_that_are_no_such_text_are_refused),
+		cmocka_unit_test(new_lineages_differ),
+		cmocka_unit_test(a_copy_is_parsed_newest_snapshot_first),
+		cmocka_unit_test(a_copy_without_members_has_no_lineage),
+		cmocka_unit_test(only_a_node_that_has_the_data_may_call),
+		cmocka_unit_test(other_outputs_are_no_copy),
+		cmocka_unit_test(a_copy_is_parsed_with_a_limited_number_of_snapshots),
+		cmocka_unit_test(our_snapshots_and_kept_ones_are_marked),
+		cmocka_unit_test(only_named_snapshots_of_ours_are_destroyed),
+		cmocka_unit_test(another_lineage_and_an_earlier_epoch_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

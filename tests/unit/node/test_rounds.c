@@ -156,7 +156,7 @@ static void a_catalog_that_changes_steadily_makes_few_rounds(void **state)
 }
 
 /* A change is reported to no thread that could not be started. */
-static void a_thread_that_cannot_be_started_is_told_nothing(void **state)
+static void a_thread_that_cannot_be_started_gets_no_changes(void **state)
 {
 	struct rounds *rounds;
 
@@ -177,7 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_idle_thread_waits_for_a_change),
 		TEST(a_catalog_that_changes_steadily_makes_few_rounds),
-		TEST(a_thread_that_cannot_be_started_is_told_nothing),
+		TEST(a_thread_that_cannot_be_started_gets_no_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static struct schedule schedule_of(const char *text)
 	return schedule;
 }
 
-static void test_a_schedule_is_units_with_numbers(void **state)
+static void a_schedule_is_units_with_numbers(void **state)
 {
 	(void)state;
 	const struct schedule schedule = schedule_of("daily=30,hourly=24,yearly=1000");
@@ -43,7 +43,7 @@ static void test_a_schedule_is_units_with_numbers(void **state)
 	assert_false(schedule_is_set(&none));
 }
 
-static void test_other_texts_are_refused(void **state)
+static void other_texts_are_refused(void **state)
 {
 	static const char *const texts[] = {"",
 					    "hourly",
@@ -69,7 +69,7 @@ static void test_other_texts_are_refused(void **state)
 		assert_false(schedule_parse(texts[i], &schedule));
 }
 
-static void test_a_leaf_says_when_and_for_what(void **state)
+static void a_leaf_has_the_time_and_the_units(void **state)
 {
 	struct scheduled parsed;
 
@@ -84,7 +84,7 @@ static void test_a_leaf_says_when_and_for_what(void **state)
 			    "2025-11-26T12:00:00Z_hourly_yearly");
 }
 
-static void test_other_leafs_are_not_taken_for_one(void **state)
+static void other_leafs_are_not_taken_for_one(void **state)
 {
 	static const char *const leafs[] = {"",
 					    "daily",
@@ -117,7 +117,7 @@ static unsigned due_after(int64_t taken, int64_t now)
 	return due_units(&all, &row, 1, now);
 }
 
-static void test_a_unit_is_due_once_in_its_period(void **state)
+static void a_unit_is_due_once_in_its_period(void **state)
 {
 	const int64_t new_year = NOON + 36 * DAY - 12 * HOUR; /* a Thursday */
 
@@ -139,7 +139,7 @@ static void test_a_unit_is_due_once_in_its_period(void **state)
 			 ((1U << SCHEDULE_UNITS) - 1) & ~BIT(WEEKLY));
 }
 
-static void test_only_what_the_schedule_names_is_due(void **state)
+static void only_units_of_the_schedule_are_due(void **state)
 {
 	const struct schedule schedule = schedule_of("daily=2"), none = schedule_of("none");
 	const struct scheduled hourly = {.time = NOON, .units = BIT(HOURLY)};
@@ -151,7 +151,7 @@ static void test_only_what_the_schedule_names_is_due(void **state)
 }
 
 /* If a clock that is set back made units due, an hour would get two hourly snapshots. */
-static void test_a_clock_that_is_set_back_makes_nothing_due_twice(void **state)
+static void a_clock_that_is_set_back_makes_nothing_due_twice(void **state)
 {
 	(void)state;
 	assert_int_equal(due_after(NOON + 10 * MINUTE, NOON), 0);
@@ -168,7 +168,7 @@ static size_t left(const struct schedule *schedule, struct scheduled *rows, size
 	return kept;
 }
 
-static void test_the_newest_of_each_unit_stay(void **state)
+static void the_newest_of_each_unit_stay(void **state)
 {
 	struct scheduled rows[100];
 
@@ -190,7 +190,7 @@ static void test_the_newest_of_each_unit_stay(void **state)
 }
 
 /* A snapshot by a clock that ran ahead counts as one, whatever its age: one older snapshot goes. */
-static void test_age_destroys_nothing(void **state)
+static void age_destroys_nothing(void **state)
 {
 	struct scheduled rows[4] = {{NOON, BIT(DAILY)},
 				    {NOON + DAY, BIT(DAILY)},
@@ -206,15 +206,15 @@ static void test_age_destroys_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_schedule_is_units_with_numbers),
-		cmocka_unit_test(test_other_texts_are_refused),
-		cmocka_unit_test(test_a_leaf_says_when_and_for_what),
-		cmocka_unit_test(test_other_leafs_are_not_taken_for_one),
-		cmocka_unit_test(test_a_unit_is_due_once_in_its_period),
-		cmocka_unit_test(test_only_what_the_schedule_names_is_due),
-		cmocka_unit_test(test_a_clock_that_is_set_back_makes_nothing_due_twice),
-		cmocka_unit_test(test_the_newest_of_each_unit_stay),
-		cmocka_unit_test(test_age_destroys_nothing),
+		cmocka_unit_test(a_schedule_is_units_with_numbers),
+		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(a_leaf_has_the_time_and_the_units),
+		cmocka_unit_test(other_leafs_are_not_taken_for_one),
+		cmocka_unit_test(a_unit_is_due_once_in_its_period),
+		cmocka_unit_test(only_units_of_the_schedule_are_due),
+		cmocka_unit_test(a_clock_that_is_set_back_makes_nothing_due_twice),
+		cmocka_unit_test(the_newest_of_each_unit_stay),
+		cmocka_unit_test(age_destroys_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

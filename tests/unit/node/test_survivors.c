@@ -134,7 +134,7 @@ static bool takes_over(size_t n)
 	return taken;
 }
 
-static void a_survivor_is_told_which_nodes_are_lost(void **state)
+static void a_survivor_gets_the_lost_nodes(void **state)
 {
 	(void)state;
 	assert_true(takes_over(3));
@@ -176,7 +176,7 @@ static void no_survivor_promises_if_another_one_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_survivor_is_told_which_nodes_are_lost),
+		TEST(a_survivor_gets_the_lost_nodes),
 		TEST(without_survivors_none_is_asked),
 		TEST(the_reason_of_a_survivor_reaches_the_operator),
 		TEST(no_survivor_promises_if_another_one_refuses),

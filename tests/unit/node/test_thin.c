@@ -21,7 +21,7 @@ static void push_to_all(void)
 		push_again(i);
 }
 
-static void test_a_copy_has_no_more_snapshots_than_its_owner_and_one(void **state)
+static void a_copy_has_no_more_snapshots_than_its_owner_and_one(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20; i++)
@@ -35,7 +35,7 @@ static void test_a_copy_has_no_more_snapshots_than_its_owner_and_one(void **stat
  * A snapshot that another copy has stays, even if this host has only a bookmark of it: the node of
  * that copy may become the owner.
  */
-static void test_a_copy_keeps_what_another_one_has(void **state)
+static void a_copy_keeps_what_another_one_has(void **state)
 {
 	(void)state;
 	push_to_all();
@@ -54,7 +54,7 @@ static void test_a_copy_keeps_what_another_one_has(void **state)
 	assert_false(twin_has(0, base) || twin_has(1, base) || twin_has(2, base));
 }
 
-static void test_a_snapshot_that_was_deleted_goes(void **state)
+static void a_snapshot_that_was_deleted_goes(void **state)
 {
 	(void)state;
 	push_to_all();
@@ -71,7 +71,7 @@ static void test_a_snapshot_that_was_deleted_goes(void **state)
 		assert_true(!twin_has(i, first) && twin_has(i, second));
 }
 
-static void test_a_held_snapshot_stays(void **state)
+static void a_held_snapshot_stays(void **state)
 {
 	(void)state;
 	push_to_all();
@@ -84,7 +84,7 @@ static void test_a_held_snapshot_stays(void **state)
 	assert_false(twin_has(0, first));
 }
 
-static void test_snapshots_of_other_tools_stay(void **state)
+static void snapshots_of_other_tools_stay(void **state)
 {
 	(void)state;
 	rules = "snapshots=all";
@@ -97,7 +97,7 @@ static void test_snapshots_of_other_tools_stay(void **state)
 	assert_true(twin_has(0, tool) && twins[0].n == 3);
 }
 
-static void test_a_failure_is_none_of_the_push(void **state)
+static void a_failed_thinning_does_not_fail_the_push(void **state)
 {
 	(void)state;
 	twins[0].keeps = true;
@@ -109,7 +109,7 @@ static void test_a_failure_is_none_of_the_push(void **state)
 	assert_int_equal(twins[0].n, 2);
 }
 
-static void test_a_push_that_fails_loses_nothing(void **state)
+static void a_push_that_fails_loses_nothing(void **state)
 {
 	(void)state;
 	twins[0].keeps = true;
@@ -123,7 +123,7 @@ static void test_a_push_that_fails_loses_nothing(void **state)
 }
 
 /* A copy has to lose the old snapshot before the new one of the same name can arrive. */
-static void test_another_snapshot_gets_the_name_of_a_deleted_one(void **state)
+static void another_snapshot_gets_the_name_of_a_deleted_one(void **state)
 {
 	(void)state;
 	push_to_all();
@@ -139,7 +139,7 @@ static void test_another_snapshot_gets_the_name_of_a_deleted_one(void **state)
 	}
 }
 
-static void test_an_old_snapshot_of_many_goes_too(void **state)
+static void an_old_snapshot_of_many_goes_too(void **state)
 {
 	(void)state;
 	settle();
@@ -179,7 +179,7 @@ static struct history history_of(const char *text)
 	return history;
 }
 
-static void test_nothing_goes_that_is_newer_than_what_both_have(void **state)
+static void nothing_goes_that_is_newer_than_what_both_have(void **state)
 {
 	const struct history history = history_of("v@a\t3\t0\t0\nv#b\t2\t0\t-\n");
 
@@ -190,7 +190,7 @@ static void test_nothing_goes_that_is_newer_than_what_both_have(void **state)
 	assert_int_equal(plan_thin(&arena, NULL, &history)->n_snapshots, 0);
 }
 
-static void test_nothing_goes_if_both_have_nothing_in_common(void **state)
+static void nothing_goes_if_both_have_nothing_in_common(void **state)
 {
 	const struct history history = history_of("v@a\t9\t0\t0\n"), none = history_of("");
 
@@ -199,7 +199,7 @@ static void test_nothing_goes_if_both_have_nothing_in_common(void **state)
 	assert_int_equal(plan_thin(&arena, copy_of(5), &none)->n_snapshots, 0);
 }
 
-static void test_so_many_go_at_a_time(void **state)
+static void a_request_names_a_limited_number_of_snapshots(void **state)
 {
 	const struct history history = history_of("v@a\t600\t0\t0\n");
 
@@ -213,18 +213,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_copy_has_no_more_snapshots_than_its_owner_and_one),
-		TEST(test_a_copy_keeps_what_another_one_has),
-		TEST(test_a_snapshot_that_was_deleted_goes),
-		TEST(test_a_held_snapshot_stays),
-		TEST(test_snapshots_of_other_tools_stay),
-		TEST(test_a_failure_is_none_of_the_push),
-		TEST(test_a_push_that_fails_loses_nothing),
-		TEST(test_another_snapshot_gets_the_name_of_a_deleted_one),
-		TEST(test_an_old_snapshot_of_many_goes_too),
-		TEST(test_nothing_goes_that_is_newer_than_what_both_have),
-		TEST(test_nothing_goes_if_both_have_nothing_in_common),
-		TEST(test_so_many_go_at_a_time),
+		TEST(a_copy_has_no_more_snapshots_than_its_owner_and_one),
+		TEST(a_copy_keeps_what_another_one_has),
+		TEST(a_snapshot_that_was_deleted_goes),
+		TEST(a_held_snapshot_stays),
+		TEST(snapshots_of_other_tools_stay),
+		TEST(a_failed_thinning_does_not_fail_the_push),
+		TEST(a_push_that_fails_loses_nothing),
+		TEST(another_snapshot_gets_the_name_of_a_deleted_one),
+		TEST(an_old_snapshot_of_many_goes_too),
+		TEST(nothing_goes_that_is_newer_than_what_both_have),
+		TEST(nothing_goes_if_both_have_nothing_in_common),
+		TEST(a_request_names_a_limited_number_of_snapshots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

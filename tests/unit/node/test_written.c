@@ -59,7 +59,7 @@ static bool is_asked(void)
 	return *written_nodes(&orders, &arena);
 }
 
-static void test_only_numbers_count(void **state)
+static void output_without_numbers_is_ignored(void **state)
 {
 	char text[] = "t/p\twritten#_repl-n2\t-\n"
 		      "t/p/v\twritten#_repl-n3\t18014398509481984\n"
@@ -86,7 +86,7 @@ static void test_only_numbers_count(void **state)
 	assert_int_equal(written_bytes(&written, "t/p/v", "n2"), -1);
 }
 
-static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
+static void a_copy_that_lacks_nothing_is_skipped(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2,n3");
@@ -104,7 +104,7 @@ static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 }
 
 /* A look at ZFS serves copies that are due later, too; else each volume would need its own look. */
-static void test_one_look_serves_copies_that_are_not_due(void **state)
+static void a_single_look_measures_copies_that_are_not_due(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2,n3");
@@ -121,7 +121,7 @@ static void test_one_look_serves_copies_that_are_not_due(void **state)
 	assert_true(orders.rows[1]->synced == 77 && orders.rows[1]->due > later);
 }
 
-static void test_a_new_snapshot_is_a_reason_to_push(void **state)
+static void a_new_snapshot_is_a_reason_to_push(void **state)
 {
 	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n2");
 
@@ -135,7 +135,7 @@ static void test_a_new_snapshot_is_a_reason_to_push(void **state)
 	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[0]);
 }
 
-static void test_a_paused_copy_is_measured_and_not_skipped(void **state)
+static void a_paused_copy_is_measured_and_not_skipped(void **state)
 {
 	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n2");
 	size_t n;
@@ -158,7 +158,7 @@ static void test_a_paused_copy_is_measured_and_not_skipped(void **state)
  * An order that failed is due each time that it is tried again: that is no reason to ask ZFS each
  * time.
  */
-static void test_a_copy_that_fails_is_measured_as_often_as_it_may_be_behind(void **state)
+static void a_copy_that_fails_is_measured_as_often_as_it_may_be_behind(void **state)
 {
 	(void)state;
 	struct order *order = complete(now_ms());
@@ -178,7 +178,7 @@ static void test_a_copy_that_fails_is_measured_as_often_as_it_may_be_behind(void
 	assert_false(is_asked());
 }
 
-static void test_a_copy_that_got_data_is_measured_soon(void **state)
+static void a_copy_that_got_data_is_measured_soon(void **state)
 {
 	(void)state;
 	struct order *order = complete(now_ms() + 60000);
@@ -196,7 +196,7 @@ static void test_a_copy_that_got_data_is_measured_soon(void **state)
 /*
  * An answer of ZFS from before the copy's newest snapshot, or before a move's push, does not count.
  */
-static void test_an_answer_about_an_earlier_snapshot_is_not_taken(void **state)
+static void an_answer_about_an_earlier_snapshot_is_not_taken(void **state)
 {
 	struct written_row row = {N2, 4096};
 	struct written written = {&row, 1, .at = now_us()};
@@ -213,7 +213,7 @@ static void test_an_answer_about_an_earlier_snapshot_is_not_taken(void **state)
 	assert_int_equal(order->unsent, -1);
 }
 
-static void test_what_zfs_does_not_know_is_not_known(void **state)
+static void an_unknown_size_stays_unknown(void **state)
 {
 	size_t n;
 
@@ -234,7 +234,7 @@ static void test_what_zfs_does_not_know_is_not_known(void **state)
 	assert_false(is_asked());
 }
 
-static void test_a_thousand_idle_volumes_are_one_question(void **state)
+static void a_thousand_idle_volumes_take_a_single_program(void **state)
 {
 	static struct dataset *rows[1000];
 	static struct written_row zeros[COUNT(rows)];
@@ -266,16 +266,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_only_numbers_count),
-		TEST(test_a_copy_that_lacks_nothing_is_skipped),
-		TEST(test_one_look_serves_copies_that_are_not_due),
-		TEST(test_a_new_snapshot_is_a_reason_to_push),
-		TEST(test_a_paused_copy_is_measured_and_not_skipped),
-		TEST(test_a_copy_that_fails_is_measured_as_often_as_it_may_be_behind),
-		TEST(test_a_copy_that_got_data_is_measured_soon),
-		TEST(test_an_answer_about_an_earlier_snapshot_is_not_taken),
-		TEST(test_what_zfs_does_not_know_is_not_known),
-		TEST(test_a_thousand_idle_volumes_are_one_question),
+		TEST(output_without_numbers_is_ignored),
+		TEST(a_copy_that_lacks_nothing_is_skipped),
+		TEST(a_single_look_measures_copies_that_are_not_due),
+		TEST(a_new_snapshot_is_a_reason_to_push),
+		TEST(a_paused_copy_is_measured_and_not_skipped),
+		TEST(a_copy_that_fails_is_measured_as_often_as_it_may_be_behind),
+		TEST(a_copy_that_got_data_is_measured_soon),
+		TEST(an_answer_about_an_earlier_snapshot_is_not_taken),
+		TEST(an_unknown_size_stays_unknown),
+		TEST(a_thousand_idle_volumes_take_a_single_program),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
