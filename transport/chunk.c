@@ -55,21 +55,21 @@ static void remove_first(struct chunks *chunks)
 
 size_t chunks_take(struct chunks *chunks, uint8_t *bytes, size_t n)
 {
-	size_t taken = 0;
+	size_t copied = 0;
 
-	while (chunks->first && taken < n) {
+	while (chunks->first && copied < n) {
 		const struct chunk *chunk = chunks->first;
-		size_t part = chunk->size - chunks->at;
-		if (part > n - taken)
-			part = n - taken;
-		memcpy(bytes + taken, chunk->bytes + chunks->at, part);
-		taken += part;
-		chunks->at += part;
-		chunks->size -= part;
+		size_t size = chunk->size - chunks->at;
+		if (size > n - copied)
+			size = n - copied;
+		memcpy(bytes + copied, chunk->bytes + chunks->at, size);
+		copied += size;
+		chunks->at += size;
+		chunks->size -= size;
 		if (chunks->at == chunk->size)
 			remove_first(chunks);
 	}
-	return taken;
+	return copied;
 }
 
 void chunks_drop(struct chunks *chunks)

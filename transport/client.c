@@ -26,7 +26,7 @@ struct client {
 
 /* The queue of waiting calls */
 
-static void put(struct client *client, struct client_waiter *waiter)
+static void enqueue(struct client *client, struct client_waiter *waiter)
 {
 	waiter->since = now_ms();
 	waiter->next = NULL;
@@ -34,7 +34,7 @@ static void put(struct client *client, struct client_waiter *waiter)
 	client->last = &waiter->next;
 }
 
-static struct client_waiter *take(struct client *client, struct client_waiter **at)
+static struct client_waiter *dequeue(struct client *client, struct client_waiter **at)
 {
 	struct client_waiter *waiter = *at;
 
@@ -70,14 +70,14 @@ static bool is_hopeless(const struct client *client)
 }
 
 /* Remove a call whose wait is over, or pointless. Returns NULL if there is none. */
-static struct client_waiter *take_late(struct client *client)
+static struct client_waiter *dequeue_late(struct client *client)
 {
 	bool hopeless = is_hopeless(client);
 	int64_t now = now_ms();
 
 	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
 		if (hopeless || end_of_wait(client, *at) <= now)
-			return take(client, at);
+			return dequeue(client, at);
 	}
 	return NULL;
 }
@@ -101,7 +101,7 @@ static void fail_waiter(const struct client *client, struct client_waiter *waite
 static void open_streams(struct client *client, struct conn *conn)
 {
 	while (client->waiters && dial_conn(&client->dial) == conn) {
-		struct client_waiter *waiter = take(client, &client->waiters);
+		struct client_waiter *waiter = dequeue(client, &client->waiters);
 		waiter->found(waiter, conn, NULL);
 	}
 	conn_pump(conn);
@@ -128,7 +128,7 @@ static void serve(void *arg)
 	struct conn *conn = dial_conn(&client->dial);
 	struct client_waiter *late;
 
-	while ((late = take_late(client)))
+	while ((late = dequeue_late(client)))
 		fail_waiter(client, late);
 	if (conn)
 		open_streams(client, conn);
@@ -148,13 +148,13 @@ void client_wait(struct client *client, struct client_waiter *waiter)
 	/* No attempt was made since the last failure, so the server may be back by now. */
 	if (is_hopeless(client))
 		dial_hasten(&client->dial);
-	put(client, waiter);
+	enqueue(client, waiter);
 	serve(client);
 }
 
 void client_wait_again(struct client *client, struct client_waiter *waiter)
 {
-	put(client, waiter);
+	enqueue(client, waiter);
 	serve_soon(&client->dial);
 }
 
@@ -162,7 +162,7 @@ void client_wait_end(struct client *client, struct client_waiter *waiter)
 {
 	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
 		if (*at == waiter) {
-			take(client, at);
+			dequeue(client, at);
 			schedule(client);
 			return;
 		}

@@ -52,27 +52,27 @@ nghttp2_nv conn_field(const char *name, const char *value)
  * Copy up to n bytes of the queue. Calls role->emptied when the queue runs empty, before the stream
  * is deferred, so that the role can fill the queue again. Returns the number of bytes copied.
  */
-static size_t take(struct stream *stream, uint8_t *bytes, size_t n)
+static size_t copy_out(struct stream *stream, uint8_t *bytes, size_t n)
 {
-	size_t taken = chunks_take(&stream->out, bytes, n);
+	size_t copied = chunks_take(&stream->out, bytes, n);
 
 	if (!stream->out.first && !stream->ending) {
 		stream->conn->role->emptied(stream);
-		taken += chunks_take(&stream->out, bytes + taken, n - taken);
+		copied += chunks_take(&stream->out, bytes + copied, n - copied);
 	}
-	stream->moved |= taken > 0;
-	return taken;
+	stream->moved |= copied > 0;
+	return copied;
 }
 
 static ssize_t read_stream(nghttp2_session *session, int32_t id, uint8_t *bytes, size_t n,
 			   uint32_t *flags, nghttp2_data_source *source, void *arg)
 {
 	struct stream *stream = source->ptr;
-	size_t taken = take(stream, bytes, n);
+	size_t copied = copy_out(stream, bytes, n);
 
 	(void)arg;
-	if (stream->out.first || (!stream->ending && taken > 0))
-		return (ssize_t)taken;
+	if (stream->out.first || (!stream->ending && copied > 0))
+		return (ssize_t)copied;
 	if (!stream->ending) {
 		stream->resting = true;
 		return NGHTTP2_ERR_DEFERRED;
@@ -82,7 +82,7 @@ static ssize_t read_stream(nghttp2_session *session, int32_t id, uint8_t *bytes,
 		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 		nghttp2_submit_trailer(session, id, stream->trailers, stream->n_trailers);
 	}
-	return (ssize_t)taken;
+	return (ssize_t)copied;
 }
 
 static nghttp2_data_provider provider(struct stream *stream)

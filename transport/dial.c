@@ -142,7 +142,7 @@ static int check_plaintext(const struct dial *dial, struct error *err)
 	return 0;
 }
 
-static void take(struct dial *dial, const struct addresses *addresses)
+static void use_addresses(struct dial *dial, const struct addresses *addresses)
 {
 	dial->addresses = *addresses;
 	dial->found = check_plaintext(dial, &dial->problem) == 0;
@@ -157,7 +157,7 @@ static void on_found(void *arg, const struct addresses *addresses, const struct 
 	dial->lookup = NULL;
 	dial->found_at = dial->next_attempt = now_ms();
 	if (addresses->n) {
-		take(dial, addresses);
+		use_addresses(dial, addresses);
 	} else {
 		dial->problem = *err;
 		pause_attempts(dial);
@@ -172,7 +172,7 @@ static void find(struct dial *dial)
 
 	dial->began = now_ms();
 	if (endpoint_address(&dial->endpoint, &one.list[0])) {
-		take(dial, &one);
+		use_addresses(dial, &one);
 		return;
 	}
 	dial->lookup = lookup_begin(dial->loop, &dial->endpoint, on_found, dial);

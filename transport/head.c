@@ -23,13 +23,13 @@ static bool equals(const uint8_t *value, size_t n, const char *text)
 	return n == strlen(text) && memcmp(value, text, n) == 0;
 }
 
-static void take_method(struct head *head, const uint8_t *value, size_t n)
+static void set_method(struct head *head, const uint8_t *value, size_t n)
 {
 	head->post = equals(value, n, "POST");
 	head->malformed |= !nghttp2_check_method(value, n);
 }
 
-static void take_path(struct head *head, const uint8_t *value, size_t n)
+static void set_path(struct head *head, const uint8_t *value, size_t n)
 {
 	head->malformed |= n == 0 || !nghttp2_check_path(value, n);
 	if (n < sizeof(head->path)) {
@@ -38,27 +38,27 @@ static void take_path(struct head *head, const uint8_t *value, size_t n)
 	}
 }
 
-static void take_nothing(struct head *head, const uint8_t *value, size_t n)
+static void ignore(struct head *head, const uint8_t *value, size_t n)
 {
 	(void)head;
 	(void)value;
 	(void)n;
 }
 
-static void take_forbidden(struct head *head, const uint8_t *value, size_t n)
+static void forbid(struct head *head, const uint8_t *value, size_t n)
 {
 	(void)value;
 	(void)n;
 	head->malformed = true;
 }
 
-static void take_te(struct head *head, const uint8_t *value, size_t n)
+static void set_te(struct head *head, const uint8_t *value, size_t n)
 {
 	head->malformed |= !equals(value, n, "trailers");
 }
 
 /* Accept "application/grpc", alone or followed by a parameter or a +subtype. */
-static void take_content_type(struct head *head, const uint8_t *value, size_t n)
+static void set_content_type(struct head *head, const uint8_t *value, size_t n)
 {
 	static const char type[] = "application/grpc";
 	const size_t size = sizeof(type) - 1;
@@ -67,7 +67,7 @@ static void take_content_type(struct head *head, const uint8_t *value, size_t n)
 		     (n == size || value[size] == '+' || value[size] == ';');
 }
 
-static void take_content_length(struct head *head, const uint8_t *value, size_t n)
+static void set_content_length(struct head *head, const uint8_t *value, size_t n)
 {
 	head->content_length = 0;
 	head->malformed |= n == 0 || n > 18;
@@ -77,12 +77,12 @@ static void take_content_length(struct head *head, const uint8_t *value, size_t 
 	}
 }
 
-static void take_timeout(struct head *head, const uint8_t *value, size_t n)
+static void set_timeout(struct head *head, const uint8_t *value, size_t n)
 {
 	head->timeout_ms = wire_timeout_parse((const char *)value, n);
 }
 
-static void take_encoding(struct head *head, const uint8_t *value, size_t n)
+static void set_encoding(struct head *head, const uint8_t *value, size_t n)
 {
 	head->compressed = !equals(value, n, "identity");
 }
@@ -102,20 +102,20 @@ static int number(const uint8_t *value, size_t n, int otherwise)
 	return result;
 }
 
-static void take_status(struct head *head, const uint8_t *value, size_t n)
+static void set_status(struct head *head, const uint8_t *value, size_t n)
 {
 	head->http_status = number(value, n, 0);
 	head->malformed |= head->http_status < 100;
 }
 
-static void take_grpc_status(struct head *head, const uint8_t *value, size_t n)
+static void set_grpc_status(struct head *head, const uint8_t *value, size_t n)
 {
 	head->grpc_status = number(value, n, ERR_UNKNOWN);
 	if (head->grpc_status > ERR_UNAUTHENTICATED)
 		head->grpc_status = ERR_UNKNOWN;
 }
 
-static void take_grpc_message(struct head *head, const uint8_t *value, size_t n)
+static void set_grpc_message(struct head *head, const uint8_t *value, size_t n)
 {
 	if (head->message)
 		wire_percent_decode(value, n, head->message, head->message_size);
@@ -123,35 +123,35 @@ static void take_grpc_message(struct head *head, const uint8_t *value, size_t n)
 
 enum { METHOD, SCHEME, PATH, AUTHORITY, STATUS, HOST, CONTENT_LENGTH };
 
-#define FIELD(name, take)                                                                          \
+#define FIELD(name, set)                                                                           \
 	{                                                                                          \
-		name, sizeof(name) - 1, take                                                       \
+		name, sizeof(name) - 1, set                                                        \
 	}
 
 static const struct {
 	const char *name;
 	size_t size;
-	void (*take)(struct head *head, const uint8_t *value, size_t n);
+	void (*set)(struct head *head, const uint8_t *value, size_t n);
 } fields[] = {
-	[METHOD] = FIELD(":method", take_method),
-	[SCHEME] = FIELD(":scheme", take_nothing),
-	[PATH] = FIELD(":path", take_path),
-	[AUTHORITY] = FIELD(":authority", take_nothing),
-	[STATUS] = FIELD(":status", take_status),
-	[HOST] = FIELD("host", take_nothing),
-	[CONTENT_LENGTH] = FIELD("content-length", take_content_length),
-	FIELD("content-type", take_content_type),
-	FIELD("te", take_te),
-	FIELD("grpc-timeout", take_timeout),
-	FIELD("grpc-encoding", take_encoding),
-	FIELD("grpc-status", take_grpc_status),
-	FIELD("grpc-message", take_grpc_message),
+	[METHOD] = FIELD(":method", set_method),
+	[SCHEME] = FIELD(":scheme", ignore),
+	[PATH] = FIELD(":path", set_path),
+	[AUTHORITY] = FIELD(":authority", ignore),
+	[STATUS] = FIELD(":status", set_status),
+	[HOST] = FIELD("host", ignore),
+	[CONTENT_LENGTH] = FIELD("content-length", set_content_length),
+	FIELD("content-type", set_content_type),
+	FIELD("te", set_te),
+	FIELD("grpc-timeout", set_timeout),
+	FIELD("grpc-encoding", set_encoding),
+	FIELD("grpc-status", set_grpc_status),
+	FIELD("grpc-message", set_grpc_message),
 	/* Connection-specific fields are forbidden (RFC 9113, 8.2.2). */
-	FIELD("connection", take_forbidden),
-	FIELD("proxy-connection", take_forbidden),
-	FIELD("keep-alive", take_forbidden),
-	FIELD("transfer-encoding", take_forbidden),
-	FIELD("upgrade", take_forbidden),
+	FIELD("connection", forbid),
+	FIELD("proxy-connection", forbid),
+	FIELD("keep-alive", forbid),
+	FIELD("transfer-encoding", forbid),
+	FIELD("upgrade", forbid),
 };
 
 #define BIT(field)     (UINT32_C(1) << (field))
@@ -176,14 +176,14 @@ void head_begin_trailers(struct head *head)
 	head->size = 0;
 }
 
-static void take(struct head *head, size_t field, const uint8_t *value, size_t n)
+static void set_field(struct head *head, size_t field, const uint8_t *value, size_t n)
 {
 	bool again = head->seen & BIT(field);
 
 	head->malformed |= again && !(MAY_COME_TWICE & BIT(field));
 	head->ambiguous |= again && (field == AUTHORITY || field == HOST);
 	head->seen |= BIT(field);
-	fields[field].take(head, value, n);
+	fields[field].set(head, value, n);
 }
 
 int head_field(struct head *head, const uint8_t *name, size_t name_size, const uint8_t *value,
@@ -204,7 +204,7 @@ int head_field(struct head *head, const uint8_t *name, size_t name_size, const u
 	for (size_t i = 0; i < COUNT(fields); i++) {
 		if (name_size != fields[i].size || memcmp(name, fields[i].name, name_size) != 0)
 			continue;
-		take(head, i, value, value_size);
+		set_field(head, i, value, value_size);
 		return 0;
 	}
 	head->malformed |= pseudo;

@@ -42,14 +42,14 @@ static void report(struct loop_task *task)
 	free(lookup);
 }
 
-static void put(struct lookup *lookup)
+static void enqueue(struct lookup *lookup)
 {
 	lookup->next = NULL;
 	*last = lookup;
 	last = &lookup->next;
 }
 
-static void take(struct lookup *lookup)
+static void dequeue(struct lookup *lookup)
 {
 	struct lookup **at = &first;
 
@@ -89,7 +89,7 @@ static void *work(void *arg)
 	(void)arg;
 	while (first) {
 		struct lookup *lookup = first;
-		take(lookup);
+		dequeue(lookup);
 		lookup->begun = true;
 		pthread_mutex_unlock(&mutex);
 		look_up(lookup);
@@ -110,12 +110,12 @@ struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 
 	*lookup = (struct lookup){.endpoint = *endpoint, .loop = loop, .found = found, .arg = arg};
 	lookup->task.fn = report;
-	put(lookup);
+	enqueue(lookup);
 	if (n_threads < THREADS_MAX && thread_start_detached(work, NULL) == 0)
 		n_threads++;
 	if (n_threads)
 		return lookup;
-	take(lookup);
+	dequeue(lookup);
 	free(lookup);
 	return NULL;
 }
@@ -128,7 +128,7 @@ void lookup_cancel(struct lookup *lookup)
 	lookup->cancelled = true;
 	/* A task that the loop has taken already is still called, and frees the lookup. */
 	if (!lookup->begun)
-		take(lookup);
+		dequeue(lookup);
 	if (!lookup->begun || (lookup->posted && loop_withdraw(lookup->loop, &lookup->task)))
 		free(lookup);
 }
