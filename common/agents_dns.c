@@ -110,8 +110,8 @@ static void lookup_free(void *work)
 }
 
 /* Append an endpoint for each address that was found. */
-static void take(struct arena *arena, const struct name *name, const struct lookup *lookup,
-		 struct option_list *list)
+static void add_addresses(struct arena *arena, const struct name *name, const struct lookup *lookup,
+			  struct option_list *list)
 {
 	const size_t before = list->n;
 	char text[INET6_ADDRSTRLEN];
@@ -146,7 +146,7 @@ static int resolve(struct arena *arena, const char *endpoint, struct option_list
 			    RESOLVE_MS / 1000);
 	int result = lookup->result;
 	if (result == 0)
-		take(arena, &name, lookup, list);
+		add_addresses(arena, &name, lookup, list);
 	lookup_free(lookup);
 	return result == 0 ? 0
 			   : fail(err, ERR_UNAVAILABLE, "cannot find the addresses of '%.128s': %s",

@@ -27,7 +27,7 @@ struct lines {
 };
 
 /* Add n bytes and pass on each complete line. The rest is kept until its newline is read. */
-static void take(struct lines *lines, const char *bytes, size_t n)
+static void split(struct lines *lines, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n') {
@@ -126,7 +126,7 @@ static int watch(struct follow *follow, int stop, struct lines *lines, char *err
 		if (fds[0].revents)
 			return 1;
 		if (fds[1].revents)
-			take(lines, bytes, read_some(&child->out, bytes, sizeof(bytes)));
+			split(lines, bytes, read_some(&child->out, bytes, sizeof(bytes)));
 		if (fds[2].revents)
 			read_stderr(&child->error, error, used);
 		if (fds[3].revents && !fds[1].revents && !fds[2].revents)
