@@ -75,7 +75,7 @@ int follow_start(struct follow *follow, const char *const *argv, struct error *e
 		return fail_errno(err, "cannot make a pipe");
 	auto_close int theirs = ends[0];
 	auto_close int ours = ends[1];
-	if (child_start(&follow->child, argv, theirs, 0, err))
+	if (child_start(&follow->child, argv, theirs, 0, err) < 0)
 		return -1;
 	/*
 	 * O_ASYNC belongs to the open file description, which the child's stdin shares. It makes
