@@ -134,16 +134,22 @@ static int await(struct running *running, int64_t deadline)
 	return 0;
 }
 
-int bounded_call_run(const struct bounded_call *call, int64_t deadline)
+/* Start a call and wait for its end. Returns 0 or an errno; *ret_started is true if it started. */
+static int start_and_await(const struct bounded_call *call, int64_t deadline, bool *ret_started)
 {
 	struct running *running = NULL;
+	scoped_lock(&mutex);
 
-	pthread_mutex_lock(&mutex);
 	int error = start(call, deadline, &running);
-	bool started = running != NULL;
-	if (started)
-		error = await(running, deadline);
-	pthread_mutex_unlock(&mutex);
+	*ret_started = running != NULL;
+	return running ? await(running, deadline) : error;
+}
+
+int bounded_call_run(const struct bounded_call *call, int64_t deadline)
+{
+	bool started;
+	int error = start_and_await(call, deadline, &started);
+
 	if (!started)
 		call->discard(call->work);
 	return error;

@@ -244,6 +244,16 @@ static void report_dropped(void)
 		dropped = 0;
 }
 
+static void write_or_drop(const struct line *line)
+{
+	scoped_lock(&mutex);
+
+	if (dropped)
+		report_dropped();
+	if (dropped || !write_line(line))
+		dropped++;
+}
+
 void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
 {
 	int saved_errno = errno;
@@ -252,11 +262,6 @@ void log_write(enum log_level level, const struct log_field *fields, unsigned n_
 	if (!log_writes(level))
 		return;
 	build(&line, level, fields, n_fields);
-	pthread_mutex_lock(&mutex);
-	if (dropped)
-		report_dropped();
-	if (dropped || !write_line(&line))
-		dropped++;
-	pthread_mutex_unlock(&mutex);
+	write_or_drop(&line);
 	errno = saved_errno;
 }
