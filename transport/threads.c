@@ -117,14 +117,19 @@ int threads_new(struct threads **ret, struct loop *loop, unsigned n, struct erro
 	return 0;
 }
 
+static void stop(struct threads *threads)
+{
+	scoped_lock(&threads->lock);
+
+	threads->stopping = true;
+	pthread_cond_broadcast(&threads->wake);
+}
+
 void threads_free(struct threads *threads)
 {
 	if (!threads)
 		return;
-	pthread_mutex_lock(&threads->lock);
-	threads->stopping = true;
-	pthread_cond_broadcast(&threads->wake);
-	pthread_mutex_unlock(&threads->lock);
+	stop(threads);
 	for (unsigned i = 0; i < threads->n; i++)
 		pthread_join(threads->ids[i], NULL);
 	loop_timer_free(threads->turn);
