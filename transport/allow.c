@@ -42,13 +42,12 @@ static bool covers(const char *entry, const char *service, const char *method)
 
 int allow_check_list(const struct option_list *allow, struct error *err)
 {
-	for (size_t i = 0; i < allow->n; i++) {
+	for (size_t i = 0; i < allow->n; i++)
 		if (!*name_in(allow->values[i]))
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "--allow '%s' has no name: write --allow NAME, SERVICE=NAME "
 				    "or SERVICE/METHOD=NAME",
 				    allow->values[i]);
-	}
 	return 0;
 }
 

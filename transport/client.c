@@ -75,10 +75,9 @@ static struct client_waiter *dequeue_late(struct client *client)
 	bool hopeless = is_hopeless(client);
 	int64_t now = now_ms();
 
-	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
+	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next)
 		if (hopeless || end_of_wait(client, *at) <= now)
 			return dequeue(client, at);
-	}
 	return NULL;
 }
 

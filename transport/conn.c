@@ -27,10 +27,9 @@ static void schedule(struct conn *conn)
 {
 	int64_t first = NO_DEADLINE;
 
-	for (unsigned i = 0; i < COUNT(conn->deadlines); i++) {
+	for (unsigned i = 0; i < COUNT(conn->deadlines); i++)
 		if (conn->deadlines[i] < first)
 			first = conn->deadlines[i];
-	}
 	if (first == conn->scheduled)
 		return;
 	conn->scheduled = first;
@@ -68,10 +67,9 @@ static void expire(struct conn *conn)
 	int64_t now = now_ms();
 
 	conn->scheduled = NO_DEADLINE;
-	for (unsigned i = 0; i < COUNT(problems); i++) {
+	for (unsigned i = 0; i < COUNT(problems); i++)
 		if (conn->deadlines[i] <= now)
 			conn_fail(conn, problems[i]);
-	}
 	if (conn->deadlines[DEADLINE_GOAWAY] <= now)
 		conn_send_goaway(conn);
 	if (conn->deadlines[DEADLINE_DRAIN] <= now)

@@ -20,10 +20,9 @@ const char *conn_outcome(const struct conn *conn)
 		return "handshake";
 	if (conn->goaway_code)
 		return "refused";
-	for (unsigned i = 0; conn->problem && i < DEADLINES; i++) {
+	for (unsigned i = 0; conn->problem && i < DEADLINES; i++)
 		if (conn->deadlines[i] <= now)
 			return "timeout";
-	}
 	return conn->problem ? "peer" : "done";
 }
 

@@ -51,10 +51,9 @@ static bool enum_has(const Enum *kind, const char *symbol)
 {
 	const char *rest = enter(symbol, kind->name);
 
-	for (size_t i = 0; rest && *rest && i < kind->n_value; i++) {
+	for (size_t i = 0; rest && *rest && i < kind->n_value; i++)
 		if (is(rest, kind->value[i]->name))
 			return true;
-	}
 	return rest && !*rest;
 }
 
@@ -79,10 +78,9 @@ static bool service_has(const Service *service, const char *symbol)
 {
 	const char *rest = enter(symbol, service->name);
 
-	for (size_t i = 0; rest && *rest && i < service->n_method; i++) {
+	for (size_t i = 0; rest && *rest && i < service->n_method; i++)
 		if (is(rest, service->method[i]->name))
 			return true;
-	}
 	return rest && !*rest;
 }
 
@@ -110,19 +108,17 @@ static bool file_is(const File *file, const char *name)
 static File *find(const FileSet *set, bool (*fits)(const File *file, const char *text),
 		  const char *text)
 {
-	for (size_t i = 0; i < set->n_file; i++) {
+	for (size_t i = 0; i < set->n_file; i++)
 		if (fits(set->file[i], text))
 			return set->file[i];
-	}
 	return NULL;
 }
 
 static bool contains(File *const *files, size_t n, const File *file)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (files[i] == file)
 			return true;
-	}
 	return false;
 }
 

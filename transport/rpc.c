@@ -25,10 +25,9 @@ const struct rpc_service *rpc_service_find(const struct rpc_service *const *serv
 
 static const struct rpc_method *find_method(const struct rpc_service *service, const char *name)
 {
-	for (size_t i = 0; i < service->n_methods; i++) {
+	for (size_t i = 0; i < service->n_methods; i++)
 		if (strcmp(service->methods[i].name, name) == 0)
 			return &service->methods[i];
-	}
 	return NULL;
 }
 

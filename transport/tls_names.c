@@ -18,10 +18,9 @@
 
 static bool is_printable(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return false;
-	}
 	return n > 0;
 }
 
@@ -87,10 +86,9 @@ static bool same_name(const char *a, const char *b)
 
 bool tls_names_have(const struct tls_names *names, const char *name)
 {
-	for (size_t i = 0; i < names->n; i++) {
+	for (size_t i = 0; i < names->n; i++)
 		if (same_name(name, names->list[i]))
 			return true;
-	}
 	return false;
 }
 

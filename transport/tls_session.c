@@ -121,10 +121,9 @@ static const struct words refusals[] = {
 
 static const char *find_words(const struct words *words, size_t n, int reason)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (words[i].reason == reason)
 			return words[i].text;
-	}
 	return NULL;
 }
 

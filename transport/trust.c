@@ -20,13 +20,12 @@ static int check_complete(const struct trust *trust, struct error *err)
 		{"--tls-key", trust->key},
 	};
 
-	for (size_t i = 0; i < COUNT(files); i++) {
+	for (size_t i = 0; i < COUNT(files); i++)
 		if (!files[i].value)
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "%s is missing: TLS and --allow need --tls-ca, --tls-cert and "
 				    "--tls-key",
 				    files[i].option);
-	}
 	return 0;
 }
 

@@ -124,10 +124,9 @@ int64_t wire_timeout_parse(const char *text, size_t length)
 			return -1;
 		value = value * 10 + (text[i] - '0');
 	}
-	for (size_t i = 0; i < COUNT(units); i++) {
+	for (size_t i = 0; i < COUNT(units); i++)
 		if (text[length - 1] == units[i].unit)
 			return (value * units[i].ms + units[i].per_ms - 1) / units[i].per_ms;
-	}
 	return -1;
 }
 
