@@ -30,10 +30,9 @@ size_t utf8_sequence(const void *bytes, size_t n)
 			return 0;
 		if (forms[i].size > 1 && (s[1] < forms[i].low || s[1] > forms[i].high))
 			return 0;
-		for (size_t k = 2; k < forms[i].size; k++) {
+		for (size_t k = 2; k < forms[i].size; k++)
 			if ((s[k] & 0xc0) != 0x80)
 				return 0;
-		}
 		return forms[i].size;
 	}
 	return 0;
