@@ -275,10 +275,9 @@ static const struct scenario scenarios[] = {
 
 static int play(const char *name, struct error *why)
 {
-	for (size_t i = 0; i < COUNT(scenarios); i++) {
+	for (size_t i = 0; i < COUNT(scenarios); i++)
 		if (strcmp(scenarios[i].name, name) == 0)
 			return scenarios[i].run(&scenarios[i], why);
-	}
 	return fail(why, ERR_NOT_FOUND, "there is no such case");
 }
 

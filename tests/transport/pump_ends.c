@@ -28,10 +28,9 @@ static void write_bytes(uint64_t from, uint8_t *bytes, size_t n)
 
 static bool are_bytes(uint64_t from, const uint8_t *bytes, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (bytes[i] != at(from + i))
 			return false;
-	}
 	return true;
 }
 

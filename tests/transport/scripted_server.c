@@ -102,10 +102,9 @@ static bool await_event(const struct accepted *it, short event, int ms)
 
 static void await_turn(struct accepted *it, const struct turn *turn)
 {
-	while (!it->gone && (it->n_requests < turn->requests || ends.n_requests < turn->of_all)) {
+	while (!it->gone && (it->n_requests < turn->requests || ends.n_requests < turn->of_all))
 		if (await_event(it, POLLIN, 1))
 			take(it);
-	}
 }
 
 /* Send the bytes of the turn repeatedly until the client hangs up, or until FLOOD_MAX bytes were

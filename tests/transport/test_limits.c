@@ -238,10 +238,9 @@ static bool reset_some(unsigned first)
 		bytes[8] = bytes[reset + 8] = (char)id;
 		say(bytes, sizeof(bytes) - 1);
 	}
-	while (poll(&wait, 1, 1100) > 0) {
+	while (poll(&wait, 1, 1100) > 0)
 		if (recv(ends.fd, answer, sizeof(answer), 0) <= 0)
 			return false;
-	}
 	return true;
 }
 

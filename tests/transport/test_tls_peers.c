@@ -396,10 +396,9 @@ static void relay_one(int client)
 	setsockopt(client, IPPROTO_TCP, 1 /* 1 is TCP_NODELAY */, &on, sizeof(on));
 	setsockopt(other, IPPROTO_TCP, 1, &on, sizeof(on));
 	while (goes_on && poll(ends, COUNT(ends), PATIENCE * 1000) > 0) {
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 2; i++)
 			if (goes_on && ends[i].revents)
 				goes_on = pass_on(ends[i].fd, ends[!i].fd, &totals[i]);
-		}
 		goes_on &= relay.most == 0 || totals[1] < relay.most;
 	}
 	/* end the connection by FIN; a close with unread data would reset it */

@@ -54,10 +54,9 @@ static void extend(const struct made *made_now, int kind, const char *value)
 
 static const struct made *issuer_of(const struct made *one)
 {
-	for (size_t i = 0; one->it->issuer && i < n_made; i++) {
+	for (size_t i = 0; one->it->issuer && i < n_made; i++)
 		if (strcmp(made[i].it->name, one->it->issuer) == 0)
 			return &made[i];
-	}
 	return one;
 }
 
