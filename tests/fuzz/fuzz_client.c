@@ -37,10 +37,9 @@ static struct world_socket *server(void)
 {
 	struct world_socket *found = NULL, *socket;
 
-	for (unsigned i = 0; (socket = world_socket(i)); i++) {
+	for (unsigned i = 0; (socket = world_socket(i)); i++)
 		if (socket->on_data)
 			found = socket;
-	}
 	return found && found->open ? found : NULL;
 }
 

@@ -82,10 +82,9 @@ static struct world_socket *peer(void)
 {
 	struct world_socket *socket, *found = NULL;
 
-	for (unsigned i = 0; (socket = world_socket(i)); i++) {
+	for (unsigned i = 0; (socket = world_socket(i)); i++)
 		if (socket->on_data && !socket->listens)
 			found = socket;
-	}
 	return found;
 }
 

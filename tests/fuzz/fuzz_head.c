@@ -66,11 +66,10 @@ static bool is_name(struct text name)
 {
 	bool pseudo = name.n > 0 && name.at[0] == ':';
 
-	for (size_t i = pseudo; i < name.n; i++) {
+	for (size_t i = pseudo; i < name.n; i++)
 		if (!strchr("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz", name.at[i]) ||
 		    !name.at[i])
 			return false;
-	}
 	return name.n > pseudo;
 }
 
@@ -87,10 +86,9 @@ static bool is_value(struct text value)
 
 static bool is_path(struct text value)
 {
-	for (size_t i = 0; i < value.n; i++) {
+	for (size_t i = 0; i < value.n; i++)
 		if ((unsigned char)value.at[i] <= ' ')
 			return false;
-	}
 	return value.n > 0;
 }
 
@@ -186,10 +184,9 @@ static bool rule_holds(const struct rule *rule, const struct block *block)
 
 static bool is_known(struct text name)
 {
-	for (size_t i = 0; i < COUNT(rules); i++) {
+	for (size_t i = 0; i < COUNT(rules); i++)
 		if (is(name, rules[i].name))
 			return true;
-	}
 	return false;
 }
 
@@ -205,10 +202,9 @@ static bool is_request(const struct block *block)
 			return false;
 		regular |= !pseudo;
 	}
-	for (size_t i = 0; i < COUNT(rules); i++) {
+	for (size_t i = 0; i < COUNT(rules); i++)
 		if (!rule_holds(&rules[i], block))
 			return false;
-	}
 	return true;
 }
 

@@ -48,10 +48,9 @@ static const char *environment[COUNT(rows)];
 const char *__wrap_getenv(const char *name);
 const char *__wrap_getenv(const char *name)
 {
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT(rows); i++)
 		if (!strcmp(rows[i].env, name))
 			return environment[i];
-	}
 	return NULL;
 }
 
@@ -63,10 +62,9 @@ static void clear_environment(void)
 /* Set the variable of an assignment "A=x". */
 static void set_variable(const char *assignment)
 {
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT(rows); i++)
 		if (assignment[0] == rows[i].env[0] && assignment[1] == '=')
 			environment[i] = assignment + 2;
-	}
 }
 
 static void add_word(const char *word)
@@ -100,10 +98,9 @@ static int parse(struct error *err)
 /* Returns the rest of the first word that starts with `beginning`, or NULL. */
 static const char *after(const char *beginning)
 {
-	for (size_t i = 1; i < line.n; i++) {
+	for (size_t i = 1; i < line.n; i++)
 		if (!strncmp(line.words[i], beginning, strlen(beginning)))
 			return line.words[i] + strlen(beginning);
-	}
 	return NULL;
 }
 

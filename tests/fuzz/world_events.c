@@ -208,10 +208,9 @@ static int64_t next_due(void)
 {
 	int64_t next = NO_DEADLINE;
 
-	for (const struct event *event = base.events; event; event = event->next) {
+	for (const struct event *event = base.events; event; event = event->next)
 		if (event->added && event->due < next)
 			next = event->due;
-	}
 	return next;
 }
 
