@@ -19,6 +19,7 @@
 	.reads = 4,                       \
 	.written = MIB,                   \
 	.streams = 100,                   \
+	.connection_calls = 100,          \
 	.calls = 2000,                    \
 	.queued = 64 * KIB,               \
 	.header_list = 16 * KIB,          \

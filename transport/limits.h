@@ -18,7 +18,8 @@ struct limits {
 	unsigned accepts;           /* max connections accepted in one turn of the loop */
 	unsigned reads;             /* max reads from one connection in one turn of the loop */
 	size_t written;             /* max bytes written to one connection in one turn */
-	unsigned streams;           /* max open streams, and max running calls, of one connection */
+	unsigned streams;           /* max open streams of one connection */
+	unsigned connection_calls;  /* max calls of one connection, also after their streams ended */
 	unsigned calls;             /* max calls queued for or running on workers in one server */
 	uint32_t stream_window;     /* bytes of a stream's receive window (RFC 9113, 5.2) */
 	uint32_t connection_window; /* bytes of a connection's receive window (RFC 9113, 5.2) */
@@ -40,7 +41,7 @@ struct limits {
 	unsigned continuations;     /* max CONTINUATION frames of one header block */
 	size_t handshake;           /* max bytes received before the TLS handshake is complete */
 	unsigned key_updates;       /* max TLS key updates by the peer per period */
-	size_t overhead;            /* max bytes received per period are 8 x (payload + overhead) */
+	size_t overhead;            /* bytes credited as payload per period (limit: 8 x payload) */
 	unsigned log_lines;         /* max log lines about failed calls of one server per period */
 	int64_t rate_ms;            /* length of the period, in ms */
 	int64_t handshake_ms;       /* max ms from connection to the peer's first SETTINGS */

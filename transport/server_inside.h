@@ -47,7 +47,7 @@ struct peer {
 	struct conn *conn;         /* the connection; NULL once it has ended */
 	struct peer *next, **link; /* neighbours in server->peers (list.h) */
 	uint64_t origin;           /* number of the peer's process or host (socket_origin) */
-	unsigned n_calls;
+	unsigned n_calls;          /* running calls (limits.h: connection_calls) */
 	struct tls_names *names; /* the peer's names; NULL without TLS or before a call */
 };
 

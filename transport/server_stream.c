@@ -85,7 +85,7 @@ static struct stream *on_open(struct conn *conn)
 	struct peer *peer = conn_owner(conn);
 	struct server *server = peer->server;
 
-	if (peer->n_calls >= server->limits->streams)
+	if (peer->n_calls >= server->limits->connection_calls)
 		return NULL;
 	if (!peer->names)
 		peer->names = conn_peer_names(conn);

@@ -38,7 +38,7 @@ static void start(void)
 	struct error err;
 
 	limits = limits_default;
-	limits.streams = 8;
+	limits.streams = limits.connection_calls = 8;
 	limits.calls = 12;
 	limits.message = 64 * 1024;
 	limits.messages = 128 * 1024;

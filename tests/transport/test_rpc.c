@@ -357,7 +357,7 @@ static void abandon_two(unsigned *limit)
 static void abandoned_work_is_counted(void **state)
 {
 	(void)state;
-	abandon_two(&ends.limits.streams);
+	abandon_two(&ends.limits.connection_calls);
 	abandon_two(&ends.limits.calls);
 	assert_int_equal(service.n_ran, 4);
 }
