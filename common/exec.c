@@ -237,7 +237,7 @@ static void log_run(const char *const *argv, int status, int64_t milliseconds)
 	for (size_t i = 0; argv[i] && used < sizeof(line); i++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", i ? " " : "",
 					 argv[i]);
-	log_debug("exec", log_str("argv", line),
+	log_debug("program was run", log_str("argv", line),
 		  log_int(signal ? "signal" : "status", signal ? signal : status),
 		  log_int("ms", milliseconds));
 }
@@ -270,7 +270,7 @@ int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err
 	if (!ended)
 		return -1;
 	if (status < 0)
-		return fail_errno(err, "cannot learn how '%s' ended", exec->argv[0]);
+		return fail_errno(err, "cannot get the exit status of '%s'", exec->argv[0]);
 	*ret = (struct exec_result){
 		.status = status, .out = capture_take(&run.out), .error = capture_take(&run.error)};
 	trim_newlines(ret->error);

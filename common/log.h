@@ -6,8 +6,8 @@
  * The log: one line per event on stderr, in logfmt or JSON, written by one write(2) so that lines
  * of several threads are never interleaved:
  *
- *	log_info("listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));
- *	-> time=2026-01-31T12:00:00.123Z level=info msg=listening endpoint=unix:///run/...
+ *	log_info("daemon is listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));
+ *	-> time=2026-01-31T12:00:00.123Z level=info msg="daemon is listening" ...
  *
  * A function logs an error or returns it, never both. A request body or a secret is never logged.
  * Any thread.

@@ -174,7 +174,8 @@ def looks(host):
     start = host.node_daemon.mark()
 
     def seen():
-        lines = [line for line in host.node_daemon.log()[start:] if line["msg"] == "exec"]
+        lines = [line for line in host.node_daemon.log()[start:]
+                 if line["msg"] == "program was run"]
         times = [line["ms"] for line in lines if "written#" in line["argv"]]
         return len(times) >= LOOKS and (times, len(lines))
     return wait_for(seen, "looks", LONGEST, pause=0.5)

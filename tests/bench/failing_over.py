@@ -31,7 +31,7 @@ def take_over(pair):
     pair.zcsi("failover", "--lost", "n1", "--accept-loss", "30d")
     took = time.monotonic() - begun
     assert len(pair.other.agent.ListDatasets().datasets) == VOLUMES
-    return took, sum(line["msg"] == "exec" for line in log.log()[mark:])
+    return took, sum(line["msg"] == "program was run" for line in log.log()[mark:])
 
 
 def rename(host):

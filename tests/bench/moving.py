@@ -51,7 +51,7 @@ class ByZcsi:
         down(self.here)
         up(self.there)
         took = time.monotonic() - begun
-        programs = sum(line["msg"] == "exec" for host, mark in zip(self.hosts, marks)
+        programs = sum(line["msg"] == "program was run" for host, mark in zip(self.hosts, marks)
                        for line in host.node_daemon.log()[mark:])
         self.here, self.there = self.there, self.here
         return took, programs

@@ -141,7 +141,7 @@ class Side:
     def last_reading(self):
         """Returns the line of the log about the zfs process that read the whole pool."""
         return [line for line in self.node_daemon.log()
-                if line["msg"] == "exec" and line["argv"].startswith(READING)][-1]
+                if line["msg"] == "program was run" and line["argv"].startswith(READING)][-1]
 
     def close(self):
         for daemon in (self.controller_daemon, self.node_daemon):

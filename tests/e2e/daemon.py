@@ -121,7 +121,7 @@ class Daemon:
     def runs(self, since=0):
         """Return the argv texts of the processes that the daemon has run after line `since` of its
         log."""
-        return [line["argv"] for line in self.log()[since:] if line["msg"] == "exec"]
+        return [line["argv"] for line in self.log()[since:] if line["msg"] == "program was run"]
 
     def mark(self):
         return len(self.log())

@@ -445,8 +445,9 @@ static void one_debug_line_a_run(void **state)
 	dup2(saved, STDERR_FILENO);
 	assert_true(pread(file, lines, sizeof(lines) - 1, 0) > 0);
 	char *second = strchr(lines, '\n') + 1;
-	assert_non_null(strstr(lines, "level=debug msg=exec argv=\"sh -c exit 9\" status=9 ms="));
-	assert_non_null(strstr(second, "msg=exec argv=\"sleep 1000\" signal=9 ms="));
+	assert_non_null(strstr(
+		lines, "level=debug msg=\"program was run\" argv=\"sh -c exit 9\" status=9 ms="));
+	assert_non_null(strstr(second, "msg=\"program was run\" argv=\"sleep 1000\" signal=9 ms="));
 	assert_int_equal(strcspn(second, "\n") + 1, strlen(second));
 }
 
