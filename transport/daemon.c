@@ -42,7 +42,7 @@ static void on_stop(void *arg)
 	if (daemon->stopping)
 		_exit(EXIT_FAILURE);
 	daemon->stopping = true;
-	log_debug("stopping");
+	log_debug("daemon is stopping");
 	loop_timer_start(daemon->late, limits_default.drain_ms);
 	server_drain(daemon->server, on_drained, daemon);
 }

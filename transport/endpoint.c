@@ -307,7 +307,7 @@ static int remove_stale(const struct endpoint *endpoint, const struct address *a
 			    "another process listens at '%s': stop it or choose another endpoint",
 			    endpoint->text);
 	if (!connected && errno != ECONNREFUSED)
-		return fail_errno(err, "cannot tell whether '%s' is in use", endpoint->path);
+		return fail_errno(err, "cannot check whether '%s' is in use", endpoint->path);
 	if (unlink(endpoint->path) < 0 && errno != ENOENT)
 		return fail_errno(err, "cannot remove the stale socket '%s'", endpoint->path);
 	return 0;

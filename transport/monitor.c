@@ -51,7 +51,7 @@ static int write_ready(FILE *out, void *arg)
 	int result = 0;
 
 	if (server_is_draining(monitor->server))
-		result = fail(&err, ERR_UNAVAILABLE, "it was told to stop");
+		result = fail(&err, ERR_UNAVAILABLE, "it is stopping");
 	else if (monitor->app.ready)
 		result = monitor->app.ready(monitor->app.app, &err);
 	fprintf(out, "%s\n", result < 0 ? err.text : "ready");
@@ -82,7 +82,7 @@ int monitor_new(struct monitor **ret, struct loop *loop, struct server *server,
 		return -1;
 	}
 	metrics_enable();
-	log_debug("monitoring pages are served", log_str("endpoint", endpoint));
+	log_debug("monitor is listening", log_str("endpoint", endpoint));
 	*ret = monitor;
 	return 0;
 }

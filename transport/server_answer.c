@@ -45,7 +45,7 @@ static void log_failure(struct server *server, const struct log_field *fields, u
 	if (!rate_exceeds(&server->failures, 1, limits->log_lines, limits->rate_ms))
 		log_write(LOG_INFO, fields, n);
 	else if (server->failures.count == limits->log_lines + 1)
-		log_warn("more calls fail than are logged");
+		log_warn("log of failed calls is rate-limited");
 }
 
 /*

@@ -48,7 +48,7 @@ struct peer {
 	struct peer *next, **link; /* neighbours in server->peers (list.h) */
 	uint64_t origin;           /* number of the peer's process or host (socket_origin) */
 	unsigned n_calls;          /* running calls (limits.h: connection_calls) */
-	struct tls_names *names; /* the peer's names; NULL without TLS or before a call */
+	struct tls_names *names;   /* the peer's names; NULL without TLS or before a call */
 };
 
 struct server_stream; /* declared in server_stream.h */

@@ -235,7 +235,7 @@ static void on_freed(struct conn *conn)
 
 	conn_peer_address(conn, address);
 	if (*conn_problem(conn))
-		log_debug("connection ended", log_str("endpoint", endpoint),
+		log_debug("connection is closed", log_str("endpoint", endpoint),
 			  log_str("peer", address), log_str("reason", conn_problem(conn)));
 	metrics_closed(endpoint, conn_outcome(conn));
 	conn_traffic(conn, &listener->received, &listener->sent);
@@ -288,7 +288,7 @@ void server_send_expired(struct waiter *waiter)
 		return;
 	}
 	if (!stream->outcome && stream->target.method) {
-		fail(&error, ERR_DEADLINE_EXCEEDED, "the client took nothing for %lld ms",
+		fail(&error, ERR_DEADLINE_EXCEEDED, "the client read nothing for %lld ms",
 		     (long long)stream->peer->server->limits->write_ms);
 		server_conclude(stream, &error);
 	}

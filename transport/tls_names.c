@@ -114,5 +114,5 @@ char *tls_names_list(const struct tls_names *names)
 
 char *tls_names_text(const struct tls_names *names)
 {
-	return names->n ? join(names, "'", ", ") : mem_strdup("nobody");
+	return names->n ? join(names, "'", ", ") : mem_strdup("no name");
 }

@@ -26,7 +26,7 @@ const struct tls_names *tls_names_keep(struct arena *arena, const struct tls_nam
 bool tls_names_have(const struct tls_names *names, const char *name);
 /* Returns the names with commas between; to be freed. */
 char *tls_names_list(const struct tls_names *names);
-/* Returns a text such as "'a', 'b'", or "nobody" for no names; to be freed. */
+/* Returns a text such as "'a', 'b'", or "no name"; to be freed. */
 char *tls_names_text(const struct tls_names *names);
 
 #endif

@@ -331,7 +331,7 @@ def test_a_daemon_that_was_told_to_stop_is_not_ready(monitored, gate):
     for daemon in (host.node_daemon, host.controller_daemon):
         assert page(daemon, "/health/ready") == (200, "ready\n")
         daemon.signal(signal.SIGTERM)
-        wait_for(lambda: page(daemon, "/health/ready") == (503, "it was told to stop\n"),
+        wait_for(lambda: page(daemon, "/health/ready") == (503, "it is stopping\n"),
                  "it is stopping")
         assert page(daemon, "/health/live") == (200, "live\n")
     gate.open()

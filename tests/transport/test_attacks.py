@@ -268,4 +268,4 @@ def test_log_flood(tmp_path, place):
     assert controller.stop() == 0
     lines = (tmp_path / "log").read_text().splitlines()
     assert sum("UNIMPLEMENTED" in line for line in lines) == 1000
-    assert sum("more calls fail than are logged" in line for line in lines) == 1
+    assert sum("log of failed calls is rate-limited" in line for line in lines) == 1

@@ -213,7 +213,7 @@ static void peer_that_reads_nothing_times_out(void **state)
 	call_begin(&(struct side){.to_send = MANY, .size = SIZE}, &(struct side){.pause_after = 1},
 		   NO_DEADLINE);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_CANCELLED);
-	assert_non_null(strstr(server->outcome.text, "took nothing for 200 ms"));
+	assert_non_null(strstr(server->outcome.text, "read nothing for 200 ms"));
 }
 
 static void take_one(struct side *side)

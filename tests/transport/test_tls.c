@@ -82,7 +82,7 @@ static const struct scene scenes[] = {
 	 .words = {"its certificate is for 'elsewhere.example', '127.0.0.2', not for 'localhost'"},
 	 .host = "localhost"},
 	{"a server with a common name only", "localhost", "controller", ERR_UNAVAILABLE,
-	 .words = {"its certificate is for nobody, not for 'localhost'"}, .host = "localhost"},
+	 .words = {"its certificate is for no name, not for 'localhost'"}, .host = "localhost"},
 	{"a server with another name as well", "node", "controller", ERR_OK,
 	 .peer_name = "Node.EXAMPLE"},
 	{"a server without that other name", "node", "controller", ERR_UNAVAILABLE,
@@ -141,7 +141,7 @@ static const struct scene scenes[] = {
 	{"... nor in a certificate", "node", "wildcard", ERR_PERMISSION_DENIED,
 	 .words = {"'*.example'"}, .allow = {"controller.example"}},
 	{"a client with a common name only", "node", "localhost", ERR_PERMISSION_DENIED,
-	 .words = {"is for nobody, and"}, .allow = {"localhost"}},
+	 .words = {"is for no name, and"}, .allow = {"localhost"}},
 };
 
 static void play(const struct scene *scene)
