@@ -25,19 +25,18 @@ struct trust {
 /* Rows of a program's option table; trust is a static variable that receives the values. */
 #define TRUST_OPTIONS(trust)                                                                       \
 	TRUST_CLIENT_OPTIONS(trust),                                                               \
-		TRUST_ROW_(                                                                        \
-			"allow", "ZCSI_ALLOW", "[SERVICE[/METHOD]=]NAME",                          \
-			"Who may call us over TLS: a DNS name, URI or IP address in the caller's " \
-			"certificate, for every service or only for that one, as in "              \
-			"zcsi.v1.Agent=controller.example, or for one method of it, as in "        \
-			"zcsi.v1.Agent/GetHost=node.example. Without it, everybody for whom the "  \
-			"CA vouches.",                                                             \
-			.ret_list = &(trust).allow)
+		TRUST_ROW_("allow", "ZCSI_ALLOW", "[SERVICE[/METHOD]=]NAME",                       \
+			   "A caller that is allowed over TLS: a DNS name, URI or IP address in "  \
+			   "its certificate, for every service or only for that one, as in "       \
+			   "zcsi.v1.Agent=controller.example, or for one method of it, as in "     \
+			   "zcsi.v1.Agent/GetHost=node.example. Without it, every caller with a "  \
+			   "certificate of the CA is allowed.",                                    \
+			   .ret_list = &(trust).allow)
 
 /* The rows of a program that only calls others. */
 #define TRUST_CLIENT_OPTIONS(trust)                                                                \
 	TRUST_ROW_("tls-ca", "ZCSI_TLS_CA", "FILE",                                                \
-		   "The certificates of the CAs that vouch for others, in PEM. With this, "        \
+		   "The certificates of the CAs of all callers and servers, in PEM. With this, "   \
 		   "--tls-cert and --tls-key every tcp:// endpoint speaks mutual TLS. The files "  \
 		   "may be replaced at any time.",                                                 \
 		   .ret_text = &(trust).ca),                                                       \
