@@ -43,12 +43,12 @@ def each(peer, make, n):
     return True
 
 
-def test_rapid_reset(attack):
+def test_rapid_reset_ends_the_connection(attack):
     assert not each(attack, lambda stream: call(stream) +
                     frame(RST_STREAM, 0, stream, number(CANCEL)), 20000)
 
 
-def test_rapid_reset_in_large_writes(attack):
+def test_rapid_reset_in_large_writes_ends_the_connection(attack):
     together = b"".join(headers(stream) + frame(RST_STREAM, 0, stream, number(CANCEL))
                         for stream, _ in zip(streams(), range(20000)))
     attack.send(together)
@@ -65,20 +65,20 @@ def test_rapid_reset_in_large_writes(attack):
     lambda stream: call(stream) + frame(DATA, 0, stream, b"more")],
     ids=["window overflow", "window zero", "content-length", "field", "trailers",
          "pseudo trailers", "data after end"])
-def test_made_you_reset(attack, provoke):
+def test_provoked_resets_are_bounded(attack, provoke):
     assert not each(attack, provoke, 5000)
     resets = sum(answer.reset is not None for answer in attack.answers.values())
     assert resets < 100
 
 
 @pytest.mark.parametrize("part", [b"", b"\0\1x\1y", b"\0\1x\x7f\x81\x0a" + bytes(1024)])
-def test_continuation_flood(attack, part):
+def test_continuation_flood_ends_the_connection(attack, part):
     attack.send(frame(HEADERS, 0, 1, block(fields_of())))
     flood(attack, frame(CONTINUATION, 0, 1, part))
 
 
 @pytest.mark.parametrize("n, taken", [(4, True), (5, False)])
-def test_continuations(attack, n, taken):
+def test_continuations_are_bounded(attack, n, taken):
     """A header block may consist of five frames, and none may be empty."""
     coded = block(fields_of())
     attack.send(frame(HEADERS, 0, 1, coded[:10]))
@@ -91,7 +91,7 @@ def test_continuations(attack, n, taken):
 
 
 @pytest.mark.parametrize("n, taken", [(99, True), (150, False)])
-def test_settings_at_once(attack, n, taken):
+def test_unread_acks_are_bounded(attack, n, taken):
     """The server has to acknowledge each SETTINGS; the peer reads none of it before it has sent the
     last."""
     attack.send(frame(SETTINGS) * n)
@@ -104,11 +104,11 @@ def test_settings_at_once(attack, n, taken):
     frame(WINDOW_UPDATE, 0, 0, number(1)), frame(0xee, 0, 0, bytes(1000)),
     frame(PING, 1, 0, bytes(8))],
     ids=["PING", "SETTINGS", "long SETTINGS", "PRIORITY", "WINDOW_UPDATE", "unknown", "PING ACK"])
-def test_frame_flood(attack, part):
+def test_frame_flood_ends_the_connection(attack, part):
     flood(attack, part)
 
 
-def test_ping_flood_with_reading(attack):
+def test_ping_flood_ends_the_connection(attack):
     """The peer reads every PING ACK, so that nothing queues up; too many PINGs are refused
     nevertheless."""
     sent = 0
@@ -120,12 +120,12 @@ def test_ping_flood_with_reading(attack):
     assert [code for _, code in attack.goaways] == [CALM]
 
 
-def test_empty_data_flood(attack):
+def test_empty_data_flood_ends_the_connection(attack):
     attack.send(headers(1))
     flood(attack, frame(DATA, 0, 1))
 
 
-def test_one_byte_data(attack):
+def test_frames_of_a_byte_are_accepted_within_memory(attack):
     """A byte per DATA frame is wasteful but valid: the message is accepted, in memory of its own
     size."""
     whole = message(b"\x0a\xfc\xd3\x03" + bytes(59900))
@@ -136,7 +136,7 @@ def test_one_byte_data(attack):
     assert attack.answer().code == 0
 
 
-def test_refused_streams_unread(controller):
+def test_unread_refusals_are_bounded(controller):
     """The peer never acknowledges SETTINGS, so that every stream beyond the hundredth is refused,
     and it reads no RST_STREAM."""
     with harmless(controller), Peer(controller.place) as peer:
@@ -148,7 +148,7 @@ def test_refused_streams_unread(controller):
             assert sent < 200000, "the server takes it all"
 
 
-def test_answers_unread(controller):
+def test_unread_answers_are_bounded(controller):
     """Each answer contains the long name of an unknown service."""
     with harmless(controller), Peer(controller.place) as peer:
         stream = iter(streams())
@@ -167,7 +167,7 @@ def hpack_bomb(stream, refer):
                  b"\xbe" * (16000 - len(first) - 200))
 
 
-def test_hpack_bomb(attack, controller):
+def test_hpack_bombs_are_refused_cheaply(attack, controller):
     spent = controller.cpu()
     attack.send(hpack_bomb(1, False))
     assert attack.answer(1).code == EXHAUSTED
@@ -178,23 +178,23 @@ def test_hpack_bomb(attack, controller):
     assert attack.ask(stream=1001).code == 0
 
 
-def test_empty_field_names(attack):
+def test_empty_field_names_end_the_connection(attack):
     assert not each(attack, lambda stream: headers(stream, fields_of() + [("", "")] * 100), 5000)
 
 
-def test_long_settings(attack):
+def test_long_settings_end_the_connection(attack):
     attack.send(frame(SETTINGS, 0, 0, setting(0xf0, 1) * 1000))
     assert attack.drained()
     assert [code for _, code in attack.goaways] == [CALM]
 
 
-def test_huge_header_table(attack):
+def test_a_huge_header_table_is_harmless(attack):
     attack.send(frame(SETTINGS, 0, 0, setting(1, (1 << 32) - 1)))
     for stream, _ in zip(streams(), range(500)):
         assert attack.ask(fields_of(path=f"/nobody/{stream}"), stream=stream).code == UNIMPLEMENTED
 
 
-def test_zero_window(attack):
+def test_answers_wait_for_a_zero_window(attack):
     """A hundred answers wait for a window that is zero."""
     attack.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)))
     attack.send(b"".join(call(stream) for stream, _ in zip(streams(), range(100))))
@@ -203,7 +203,7 @@ def test_zero_window(attack):
     assert all(not answer.body for answer in attack.answers.values())
 
 
-def test_window_of_one_byte(attack):
+def test_a_window_of_one_byte_is_kept(attack):
     """A hundred answers are sent one byte at a time."""
     attack.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1)))
     ours = range(1, 200, 2)
@@ -215,7 +215,7 @@ def test_window_of_one_byte(attack):
     assert [attack.answer(stream).code for stream in ours] == [0] * 100
 
 
-def test_window_shuffling(attack):
+def test_window_changes_end_the_connection(attack):
     """INITIAL_WINDOW_SIZE changes to and fro while streams are open; each change affects all of
     them."""
     attack.send(b"".join(headers(stream) for stream, _ in zip(streams(), range(100))))
@@ -232,7 +232,7 @@ def name_field(size):
 
 @pytest.mark.parametrize("count, name", [(2097000, 100), (131000, 0), (200000, 3700000)],
                          ids=["both", "by size", "in all"])
-def test_protobuf_amplification(attack, count, name):
+def test_decoded_memory_is_bounded(attack, count, name):
     """Empty submessages of two bytes become structs; 2097000 of them need 200 MB. The limits are 16
     MB for any message, and 3 MB for one of 262 KB."""
     attack.send(headers(1, fields_of(path="/csi.v1.Controller/CreateVolume")))
@@ -241,7 +241,7 @@ def test_protobuf_amplification(attack, count, name):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_noise(controller, seed):
+def test_random_bytes_are_harmless(controller, seed):
     """Random bytes, and valid frames with some bytes changed."""
     random = Random(seed)
     with harmless(controller):
@@ -256,7 +256,7 @@ def test_noise(controller, seed):
                 assert peer.until(lambda peer=peer: peer.settings)
 
 
-def test_log_flood(tmp_path, place):
+def test_log_is_rate_limited(tmp_path, place):
     """A failed call is logged, but at most a thousand in ten seconds; one more line counts the
     rest."""
     controller = Controller(tmp_path, place=place(tmp_path), log_level="info")

@@ -16,7 +16,7 @@ EXHAUSTED = 8
 REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 
 
-def test_slow_loris(controller):
+def test_incomplete_requests_time_out(controller):
     """Thirty connections have a hundred incomplete requests of 2 KB each."""
     with harmless(controller), contextlib.ExitStack() as stack:
         rss = controller.rss()
@@ -30,7 +30,7 @@ def test_slow_loris(controller):
         assert controller.rss() - rss < max(GROWTH_KB, 16 << 10)
 
 
-def test_connections_that_never_begin(controller):
+def test_connections_that_never_begin_are_closed(controller):
     """A hundred peers stop within the TLS handshake, or within the preface of HTTP/2."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(100):
@@ -52,7 +52,7 @@ def test_handshakes_evict_no_client(controller):
 @pytest.mark.parametrize("path, question, flags", [
     ("/grpc.health.v1.Health/Watch", EMPTY, END_STREAM), (REFLECTION, message(b"\x3a\0"), 0)],
     ids=["health", "reflection"])
-def test_streams_held_open(controller, path, question, flags):
+def test_streams_held_open_are_harmless(controller, path, question, flags):
     """A thousand streams are all answered, and none is ended."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(10):
@@ -66,7 +66,7 @@ def test_streams_held_open(controller, path, question, flags):
             assert not any(answer.ended for answer in peer.answers.values())
 
 
-def test_declared_but_not_sent(controller):
+def test_declared_messages_take_no_memory(controller):
     """A thousand messages declare a length of 4 MiB, and are never sent."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(10):
@@ -94,7 +94,7 @@ def test_half_requests_are_bounded_together(controller):
         assert 5 < len(codes) < 15 and set(codes) == {EXHAUSTED}
 
 
-def test_abandoned_calls(attack):
+def test_cancelled_calls_that_wait_are_not_counted(attack):
     """A hundred calls whose client has cancelled them. Some run, and the others, which waited for
     them, do not count against the limit any more."""
     fields = fields_of("/csi.v1.Controller/CreateVolume")
@@ -106,7 +106,7 @@ def test_abandoned_calls(attack):
     attack.answers.clear()
 
 
-def test_large_answers_unread(controller):
+def test_large_answers_unread_are_bounded(controller):
     """Each answer is a thousand times as large as its request, the windows are wide, and the peer
     does not read."""
     with harmless(controller), Peer(controller.place) as peer:
@@ -122,7 +122,7 @@ def test_large_answers_unread(controller):
         assert controller.rss() - rss < GROWTH_KB
 
 
-def test_many_connections(controller):
+def test_connections_are_bounded(controller):
     """The limit is 256 connections: the oldest one without a call is closed for a new one, but one
     with a call is kept."""
     controller.probe()
@@ -185,7 +185,7 @@ def test_the_client_that_was_idle_for_longest_is_evicted(controller):
     wait_for(controller.is_idle, "neither a connection nor a call")
 
 
-def test_no_descriptor_left(own_controller):
+def test_connections_wait_for_descriptors(own_controller):
     """Without a free descriptor, existing connections are served; new ones are served once there
     are descriptors again."""
     own_controller.probe()
@@ -225,7 +225,7 @@ def test_peers_that_vanish_are_found(tmp_path, certificates):
     assert controller.stop() == 0
 
 
-def test_connections_that_come_and_go(controller):
+def test_connections_that_come_and_go_leave_nothing(controller):
     with harmless(controller):
         for at in range(800):
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):

@@ -136,13 +136,13 @@ static void check_faults(const char *name, size_t n)
 	server_stop(&server);
 }
 
-static void faults_without_tls(void **state)
+static void cut_connections_end_cleanly_without_tls(void **state)
 {
 	(void)state;
 	check_faults(NULL, COUNT(faults));
 }
 
-static void faults_with_tls(void **state)
+static void cut_connections_end_cleanly_with_tls(void **state)
 {
 	static const struct certificate certificates[] = {
 		{.name = "ca", .is_ca = true},
@@ -156,8 +156,9 @@ static void faults_with_tls(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(faults_without_tls),
-					   cmocka_unit_test(faults_with_tls)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cut_connections_end_cleanly_without_tls),
+		cmocka_unit_test(cut_connections_end_cleanly_with_tls)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,14 +130,14 @@ static void with_and_without_tls(void)
 	certificates_remove();
 }
 
-static void one_byte_at_a_time(void **state)
+static void calls_succeed_byte_by_byte(void **state)
 {
 	(void)state;
 	kernel.most = 1;
 	with_and_without_tls();
 }
 
-static void sockets_that_block_every_other_time(void **state)
+static void calls_succeed_on_blocking_sockets(void **state)
 {
 	(void)state;
 	kernel.most = 3;
@@ -147,7 +147,7 @@ static void sockets_that_block_every_other_time(void **state)
 
 /* Without a free descriptor for accept4(), the server tries again at intervals, not all the
  * time. */
-static void no_descriptor_to_accept_with(void **state)
+static void accept_is_retried_without_descriptors(void **state)
 {
 	(void)state;
 	int64_t began = now_ms();
@@ -229,7 +229,7 @@ static void live_with(unsigned n, const char *endpoint, struct error *err)
 }
 
 /* Start without a free descriptor, and add one until live() succeeds. */
-static void no_descriptor_at_any_point(void **state)
+static void a_call_fails_cleanly_without_descriptors(void **state)
 {
 	char place[] = "/tmp/zcsi-few-XXXXXX", endpoint[64];
 	struct error err = {.code = ERR_UNKNOWN};
@@ -249,7 +249,7 @@ static void no_descriptor_at_any_point(void **state)
 }
 
 /* The descriptor of the loop is the first one that a daemon opens. */
-static void no_descriptor_for_the_loop(void **state)
+static void a_loop_fails_cleanly_without_descriptors(void **state)
 {
 	struct rlimit before;
 	struct loop *loop;
@@ -266,11 +266,11 @@ static void no_descriptor_for_the_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(one_byte_at_a_time, setup),
-		cmocka_unit_test_setup(sockets_that_block_every_other_time, setup),
-		cmocka_unit_test_setup(no_descriptor_to_accept_with, setup),
-		cmocka_unit_test_setup(no_descriptor_at_any_point, setup),
-		cmocka_unit_test_setup(no_descriptor_for_the_loop, setup),
+		cmocka_unit_test_setup(calls_succeed_byte_by_byte, setup),
+		cmocka_unit_test_setup(calls_succeed_on_blocking_sockets, setup),
+		cmocka_unit_test_setup(accept_is_retried_without_descriptors, setup),
+		cmocka_unit_test_setup(a_call_fails_cleanly_without_descriptors, setup),
+		cmocka_unit_test_setup(a_loop_fails_cleanly_without_descriptors, setup),
 	};
 
 	/* close all other descriptors, so that their number is also the number of the next one */

@@ -87,14 +87,14 @@ static void check_memory(const char *name, unsigned step)
 	server_stop(&server);
 }
 
-static void failures_without_tls(void **state)
+static void failed_allocations_are_survived_without_tls(void **state)
 {
 	(void)state;
 	check_memory(NULL, 1);
 }
 
 /* OpenSSL allocates thousands of times, so only every 41st allocation fails, unless STEP is set. */
-static void failures_with_tls(void **state)
+static void failed_allocations_are_survived_with_tls(void **state)
 {
 	const char *step = getenv("STEP");
 
@@ -206,11 +206,12 @@ static void own_failures_abort_with_a_message(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(failures_without_tls),
-					   cmocka_unit_test(failures_with_tls),
-					   cmocka_unit_test(failed_credentials_have_an_error_text),
-					   cmocka_unit_test(own_failures_abort_with_a_message),
-					   cmocka_unit_test(messages_beyond_the_cap_are_refused)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failed_allocations_are_survived_without_tls),
+		cmocka_unit_test(failed_allocations_are_survived_with_tls),
+		cmocka_unit_test(failed_credentials_have_an_error_text),
+		cmocka_unit_test(own_failures_abort_with_a_message),
+		cmocka_unit_test(messages_beyond_the_cap_are_refused)};
 
 	if (scarcity_prepare() < 0)
 		return 1;

@@ -32,7 +32,7 @@ def assert_error(answer, code, http="200"):
     assert answer.fields[0]["content-type"].startswith("application/grpc" if grpc else "text/plain")
 
 
-def test_answer(peer):
+def test_an_answer_has_a_head_and_trailers(peer):
     answer = peer.ask()
     assert_ok(answer)
     assert answer.fields[0] == {":status": "200", "content-type": "application/grpc"}
@@ -41,13 +41,13 @@ def test_answer(peer):
 
 @pytest.mark.parametrize("authority", [
     None, "", "localhost", "/csi/csi.sock", "%2Fcsi%2Fcsi.sock", "a b", "[::1]:9000"])
-def test_any_authority(peer, authority):
+def test_any_authority_is_accepted(peer, authority):
     assert_ok(peer.ask(fields_of(authority=authority)))
 
 
 @pytest.mark.parametrize("kind", [
     "application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"])
-def test_content_types(peer, kind):
+def test_grpc_content_types_are_accepted(peer, kind):
     assert_ok(peer.ask(fields_of(content_type=kind)))
 
 
@@ -57,7 +57,7 @@ def test_content_types(peer, kind):
     fields_of(more=[("x-latin", b"\xe4\xff")]), fields_of(more=[("grpc-unknown", "1")]),
     fields_of(more=[("host", "")]), fields_of(more=[("content-length", "5")]),
     fields_of(scheme="https")])
-def test_accepted_fields(peer, fields):
+def test_optional_fields_are_accepted(peer, fields):
     assert_ok(peer.ask(fields))
 
 
@@ -78,7 +78,7 @@ def test_accepted_fields(peer, fields):
     (fields_of(path="/"), "200", UNIMPLEMENTED),
     (fields_of(path="//"), "200", UNIMPLEMENTED),
     (fields_of(path="/" + "x" * 4000), "200", UNIMPLEMENTED)])
-def test_refused_calls(peer, fields, http, code):
+def test_wrong_requests_are_refused(peer, fields, http, code):
     assert_error(peer.ask(fields), code, http)
     assert_ok(peer.ask(stream=3))
 
@@ -112,7 +112,7 @@ def test_limits_are_announced(peer):
     assert peer.window == 4 << 20
 
 
-def test_large_header_list(peer):
+def test_a_large_header_list_is_refused(peer):
     answer = peer.ask(fields_of(more=[(f"x-{i}", "v" * 1000) for i in range(15)]))
     assert_ok(answer)
     fields = fields_of(more=[(f"x-{i}", "v" * 1000) for i in range(20)])
@@ -124,7 +124,7 @@ def test_large_header_list(peer):
     assert_ok(peer.ask(stream=5))
 
 
-def test_message_in_pieces(peer):
+def test_a_message_may_come_in_pieces(peer):
     """Each byte of the prefix is in a frame of its own, with empty frames and padding in
     between."""
     peer.send(headers(1))
@@ -135,25 +135,25 @@ def test_message_in_pieces(peer):
     assert_ok(peer.answer())
 
 
-def test_padding(peer):
+def test_padding_is_removed(peer):
     peer.send(headers(1) + frame(DATA, END_STREAM | PADDED, 1, b"\xff" + EMPTY + bytes(255)))
     assert_ok(peer.answer())
 
 
-def test_frames_in_pieces(peer):
+def test_frames_may_come_in_pieces(peer):
     for byte in call(1):
         peer.send(bytes([byte]))
     assert_ok(peer.answer())
 
 
-def test_headers_in_pieces(peer):
+def test_headers_may_come_in_pieces(peer):
     coded = block(fields_of())
     peer.send(frame(HEADERS, 0, 1, coded[:10]) + frame(CONTINUATION, 0, 1, coded[10:20]) +
               frame(CONTINUATION, END_HEADERS, 1, coded[20:]) + frame(DATA, END_STREAM, 1, EMPTY))
     assert_ok(peer.answer())
 
 
-def test_many_calls_in_one_write(peer):
+def test_many_calls_may_come_in_one_write(peer):
     peer.until(lambda: peer.settings)
     peer.send(b"".join(call(stream) for stream in range(1, 200, 2)))
     for stream in range(1, 200, 2):
@@ -165,18 +165,18 @@ def test_many_calls_in_one_write(peer):
     (b"\2\0\0\0\0", INTERNAL), (b"\1\0\0\0\0", UNIMPLEMENTED), (EMPTY + EMPTY, INTERNAL),
     (EMPTY + b"\0", INTERNAL), (b"\0\xff\xff\xff\xff", EXHAUSTED),
     (message(b"\xff\xff"), INTERNAL)])
-def test_bad_messages(peer, body, code):
+def test_bad_messages_are_refused(peer, body, code):
     assert_error(peer.ask(body=body), code)
     assert_ok(peer.ask(stream=3))
 
 
-def test_bad_text(peer):
+def test_bad_text_is_refused(peer):
     answer = peer.ask(fields_of(path=CREATE), message(b"\x0a\x03a\0b"))
     assert_error(answer, INVALID_ARGUMENT)
     assert "name" in answer.text
 
 
-def test_end_without_message(peer):
+def test_an_end_without_a_message_is_an_error(peer):
     peer.send(headers(1, flags=END_STREAM))
     assert_error(peer.answer(), INTERNAL)
 
@@ -198,7 +198,7 @@ def test_early_refusal_declines_the_rest(peer):
     assert peer.answers[1].reset == NO_ERROR
 
 
-def test_largest_message(peer):
+def test_the_largest_message_is_accepted(peer):
     """A message with an unknown field of 4 MiB is accepted; the windows must open for it."""
     payload = b"\x0a\xfa\xff\xff\x01" + bytes((4 << 20) - 6)
     assert len(payload) == (4 << 20) - 1
@@ -207,7 +207,7 @@ def test_largest_message(peer):
     assert_ok(peer.answer())
 
 
-def test_trailers_of_a_request(peer):
+def test_trailers_of_a_request_are_accepted(peer):
     peer.send(headers(1) + frame(DATA, 0, 1, EMPTY) +
               headers(1, [("x-checksum", "1")], END_STREAM))
     assert_ok(peer.answer())
@@ -216,12 +216,12 @@ def test_trailers_of_a_request(peer):
 @pytest.mark.parametrize("trailers", [
     headers(1, [("x", "1")]), headers(1, [(":path", "/")], END_STREAM),
     headers(1, [("X", "1")], END_STREAM)])
-def test_bad_trailers(peer, trailers):
+def test_bad_trailers_are_reset(peer, trailers):
     peer.send(headers(1) + frame(DATA, 0, 1, EMPTY) + trailers)
     assert peer.answer().reset == PROTOCOL_ERROR
 
 
-def test_cancelled_call(peer):
+def test_a_cancelled_call_is_not_answered(peer):
     peer.send(headers(1) + frame(RST_STREAM, 0, 1, number(CANCEL)))
     assert_ok(peer.ask(stream=3))
     assert 1 not in peer.answers
@@ -238,7 +238,7 @@ def test_unknown_frames_and_settings_are_ignored(peer):
     assert_ok(peer.ask())
 
 
-def test_small_window(peer):
+def test_the_answer_keeps_to_a_small_window(peer):
     """The answer is sent byte by byte, as the window allows."""
     peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)) + call(1))
     assert peer.until(lambda: peer.acked == 2 and 1 in peer.answers)
@@ -298,13 +298,13 @@ def test_other_protocols_are_refused(controller, start):
         assert peer.drained()
 
 
-def test_preface_without_settings(controller):
+def test_a_preface_without_settings_ends_the_connection(controller):
     with Peer(controller.place, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + call(1)) as peer:
         assert peer.drained()
         assert 1 not in peer.answers
 
 
-def test_second_message_after_goaway_of_the_client(peer):
+def test_calls_before_the_goaway_of_the_client_are_finished(peer):
     """Calls begun before the client's GOAWAY are finished, then the server closes the
     connection."""
     peer.send(call(1) + frame(GOAWAY, 0, 0, number(0) + number(NO_ERROR)))
@@ -312,7 +312,7 @@ def test_second_message_after_goaway_of_the_client(peer):
     assert peer.drained()
 
 
-def test_graceful_stop(own_controller):
+def test_a_stop_finishes_running_calls(own_controller):
     """The server sends two GOAWAYs, serves calls between them, finishes running calls, and exits
     with 0. The running call waits for a silent agent until that closes its connection."""
     with socket.socket(socket.AF_UNIX) as silent_agent, \

@@ -121,7 +121,7 @@ def test_other_requests_are_refused(monitored, name):
     assert (headers.get("Allow") == "GET, HEAD") == (status == 405)
 
 
-def test_a_header_without_an_end(monitored):
+def test_a_header_without_an_end_is_refused(monitored):
     with harmless(monitored), reach(monitored.metrics) as connection:
         sent = connection.send(LINE)
         with contextlib.suppress(ConnectionError):
@@ -160,21 +160,21 @@ def test_many_clients_hold_few_descriptors(monitored):
         assert read(clients[0]) is None  # the oldest connection was closed
 
 
-def test_clients_that_do_not_read(monitored):
+def test_clients_that_do_not_read_delay_no_other(monitored):
     with harmless(monitored), contextlib.ExitStack() as stack:
         for _ in range(3 * CONNECTIONS_MAX):
             stack.enter_context(reach(monitored.metrics)).sendall(LINE + b"\r\n")
         assert fetch(monitored, LINE + b"\r\n")[0] == 200
 
 
-def test_by_an_http_client(monitored):
+def test_an_http_client_reads_every_page(monitored):
     for page, kind in PAGES.items():
         url = monitored.metrics.replace("tcp", "http") + page
         with urllib.request.urlopen(url, timeout=20) as answer:
             assert answer.status == 200 and answer.headers["Content-Type"] == kind
 
 
-def test_on_a_unix_socket(tmp_path):
+def test_the_monitor_may_have_a_unix_socket(tmp_path):
     path = tmp_path / "http.sock"
     controller = Controller(tmp_path, metrics=f"unix://{path}")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -185,7 +185,7 @@ def test_on_a_unix_socket(tmp_path):
     assert not path.exists()
 
 
-def test_beyond_loopback_it_takes_insecure(tmp_path):
+def test_beyond_loopback_the_monitor_needs_insecure(tmp_path):
     endpoint = f"tcp://0.0.0.0:{free_port()}"
     done = subprocess.run([BUILD / "zcsi-controller", "--endpoint", f"unix://{tmp_path}/c.sock",
                            "--metrics", endpoint], capture_output=True, text=True, timeout=20)

@@ -19,26 +19,26 @@
 
 /* Tests of complete transfers. */
 
-static void client_to_server(void **state)
+static void bytes_of_the_client_arrive(void **state)
 {
 	(void)state;
 	transfer_whole(64 * MIB, false);
 }
 
-static void server_to_client(void **state)
+static void bytes_of_the_server_arrive(void **state)
 {
 	(void)state;
 	transfer_whole(64 * MIB, true);
 }
 
-static void empty_transfer(void **state)
+static void empty_transfers_end(void **state)
 {
 	(void)state;
 	transfer_whole(0, false);
 	transfer_whole(0, true);
 }
 
-static void default_limits(void **state)
+static void default_limits_suffice(void **state)
 {
 	(void)state;
 	ends.server_limits = ends.client_limits = limits_default;
@@ -86,13 +86,13 @@ static void reader_that_stops(bool down)
 	assert_true(call.reader.count == size && !call.reader.wrong);
 }
 
-static void reader_of_the_server_stops(void **state)
+static void server_reader_that_stops_stalls_the_client(void **state)
 {
 	(void)state;
 	reader_that_stops(false);
 }
 
-static void reader_of_the_client_stops(void **state)
+static void client_reader_that_stops_stalls_the_server(void **state)
 {
 	(void)state;
 	reader_that_stops(true);
@@ -117,13 +117,13 @@ static void reader_that_fails(bool down, enum error_code sent)
 	assert_true(call.writer.count < 64 * MIB);
 }
 
-static void reader_of_the_server_fails(void **state)
+static void failed_reader_of_the_server_ends_the_call(void **state)
 {
 	(void)state;
 	reader_that_fails(false, ERR_INTERNAL);
 }
 
-static void reader_of_the_client_fails(void **state)
+static void failed_reader_of_the_client_ends_the_call(void **state)
 {
 	(void)state;
 	reader_that_fails(true, ERR_CANCELLED);
@@ -185,14 +185,14 @@ static void one_gives_up(bool client, bool down)
 	assert_true(call.reader.count <= call.writer.count && !call.reader.wrong);
 }
 
-static void client_gives_up(void **state)
+static void client_that_gives_up_ends_the_call(void **state)
 {
 	(void)state;
 	one_gives_up(true, false);
 	one_gives_up(true, true);
 }
 
-static void server_gives_up(void **state)
+static void server_that_gives_up_ends_the_call(void **state)
 {
 	(void)state;
 	one_gives_up(false, false);
@@ -229,17 +229,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pump_setup, ends_stop)
-		TEST(client_to_server),
-		TEST(server_to_client),
-		TEST(empty_transfer),
-		TEST(default_limits),
-		TEST(reader_of_the_server_stops),
-		TEST(reader_of_the_client_stops),
-		TEST(reader_of_the_server_fails),
-		TEST(reader_of_the_client_fails),
+		TEST(bytes_of_the_client_arrive),
+		TEST(bytes_of_the_server_arrive),
+		TEST(empty_transfers_end),
+		TEST(default_limits_suffice),
+		TEST(server_reader_that_stops_stalls_the_client),
+		TEST(client_reader_that_stops_stalls_the_server),
+		TEST(failed_reader_of_the_server_ends_the_call),
+		TEST(failed_reader_of_the_client_ends_the_call),
 		TEST(failed_child_is_data_loss),
-		TEST(client_gives_up),
-		TEST(server_gives_up),
+		TEST(client_that_gives_up_ends_the_call),
+		TEST(server_that_gives_up_ends_the_call),
 		TEST(malformed_chunk_ends_the_call),
 	};
 

@@ -38,7 +38,7 @@ def greet(hello, endpoint, name):
     return done.returncode, done.stdout or done.stderr
 
 
-def test_hello(hello):
+def test_the_example_works_as_printed(hello):
     path = hello / "hello.sock"
     endpoint = f"unix://{path}"
     server = subprocess.Popen([hello / "server", endpoint])

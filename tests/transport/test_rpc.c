@@ -379,7 +379,7 @@ static void call_queued_until_its_deadline_is_aborted(void **state)
 	assert_int_equal(service.order[2], 3);
 }
 
-static void a_thousand_calls_at_once(void **state)
+static void a_thousand_calls_at_once_are_answered(void **state)
 {
 	(void)state;
 	static struct client_call *calls[1000];
@@ -479,8 +479,8 @@ int main(void)
 		UNIX(past_deadline_is_exceeded),
 		UNIX(abandoned_work_is_counted),
 		UNIX(call_queued_until_its_deadline_is_aborted),
-		UNIX(a_thousand_calls_at_once),
-		TCP(a_thousand_calls_at_once),
+		UNIX(a_thousand_calls_at_once_are_answered),
+		TCP(a_thousand_calls_at_once_are_answered),
 		UNIX(calls_of_one_key_keep_their_order),
 		UNIX(drain_finishes_running_calls),
 		TCP(drain_finishes_running_calls),

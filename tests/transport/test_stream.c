@@ -14,7 +14,7 @@
 
 static struct side *const server = &ends.at_server, *const client = &ends.at_client;
 
-static void ten_thousand_messages_each_way(void **state)
+static void messages_pass_both_ways(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.to_send = MANY, .size = 100, .ends = WHEN_RECEIVED},
@@ -25,7 +25,7 @@ static void ten_thousand_messages_each_way(void **state)
 }
 
 /* Each side sends its next message after it received one of the other; the client starts. */
-static void each_message_answers_the_other_sides(void **state)
+static void sides_can_take_turns(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.to_send = MANY, .answers = true, .ends = WHEN_RECEIVED},
@@ -37,7 +37,7 @@ static void each_message_answers_the_other_sides(void **state)
 }
 
 /* Messages are larger than a frame, than a window, and than the queue. */
-static void large_messages(void **state)
+static void large_messages_arrive(void **state)
 {
 	static const struct side each[] = {{.to_send = 20, .size = 16 << 10},
 					   {.to_send = 20, .size = 300 << 10},
@@ -55,7 +55,7 @@ static void large_messages(void **state)
 	}
 }
 
-static void empty_messages(void **state)
+static void empty_messages_arrive(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.to_send = 1, .ends = WHEN_RECEIVED},
@@ -65,7 +65,7 @@ static void empty_messages(void **state)
 	assert_int_equal(client->received, 1);
 }
 
-static void no_messages_at_all(void **state)
+static void a_stream_may_have_no_messages(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.ends = WHEN_RECEIVED}, &(struct side){.ends = WHEN_SENT},
@@ -99,7 +99,7 @@ static void server_ends_first(void **state)
 	assert_true(server->received < MANY);
 }
 
-static void errors_come_through(void **state)
+static void errors_reach_the_client(void **state)
 {
 	(void)state;
 	/* The server fails the call before its first message, between messages, and after them. */
@@ -116,7 +116,7 @@ static void errors_come_through(void **state)
 
 /* A method with one request gets the request only when the client has ended, so that a second one
  * is an error. */
-static void single_message(void **state)
+static void a_single_request_must_be_exactly_one(void **state)
 {
 	static const struct {
 		unsigned to_send;
@@ -134,7 +134,7 @@ static void single_message(void **state)
 }
 
 /* For the client of a method with one response, any other number of responses is an error. */
-static void single_response(void **state)
+static void a_single_response_must_be_exactly_one(void **state)
 {
 	static const struct {
 		unsigned to_send;
@@ -234,7 +234,7 @@ static void missing_server_is_unavailable(void **state)
 	assert_int_equal(client->outcome.code, ERR_UNAVAILABLE);
 }
 
-static void connection_is_lost(void **state)
+static void a_lost_connection_ends_its_streams(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.to_send = 1}, &(struct side){.pause_after = 1}, NO_DEADLINE);
@@ -251,21 +251,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_start, ends_stop)
-		TEST(ten_thousand_messages_each_way),
-		TEST(each_message_answers_the_other_sides),
-		TEST(large_messages),
-		TEST(empty_messages),
-		TEST(no_messages_at_all),
+		TEST(messages_pass_both_ways),
+		TEST(sides_can_take_turns),
+		TEST(large_messages_arrive),
+		TEST(empty_messages_arrive),
+		TEST(a_stream_may_have_no_messages),
 		TEST(server_speaks_after_the_client_has_ended),
 		TEST(server_ends_first),
-		TEST(errors_come_through),
-		TEST(single_message),
-		TEST(single_response),
+		TEST(errors_reach_the_client),
+		TEST(a_single_request_must_be_exactly_one),
+		TEST(a_single_response_must_be_exactly_one),
 		TEST(client_cancels_at_each_stage),
 		TEST(client_acts_when_its_stream_is_closed),
 		TEST(client_cancels_before_there_is_a_connection),
 		TEST(missing_server_is_unavailable),
-		TEST(connection_is_lost),
+		TEST(a_lost_connection_ends_its_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

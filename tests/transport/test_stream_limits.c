@@ -62,7 +62,7 @@ static void check_stalled(struct side *reader, struct side *writer)
 	assert_int_equal(reader->received, MANY);
 }
 
-static void server_stops_reading(void **state)
+static void server_that_stops_reading_stalls_the_client(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.pause_after = 1, .ends = WHEN_RECEIVED},
@@ -70,7 +70,7 @@ static void server_stops_reading(void **state)
 	check_stalled(server, client);
 }
 
-static void client_stops_reading(void **state)
+static void client_that_stops_reading_stalls_the_server(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){.to_send = MANY, .size = SIZE, .ends = WHEN_SENT},
@@ -191,7 +191,7 @@ static void outcome_follows_the_delayed_messages(void **state)
 
 /* Tests of deadlines and timeouts. */
 
-static void deadline_passes(void **state)
+static void deadline_ends_the_call(void **state)
 {
 	(void)state;
 	call_begin(&(struct side){0}, &(struct side){0}, now_ms() + 200);
@@ -223,7 +223,7 @@ static void take_one(struct side *side)
 }
 
 /* A peer that reads slowly does not time out, although data is queued for it all the time. */
-static void peer_that_reads_slowly_does_not(void **state)
+static void peer_that_reads_slowly_does_not_time_out(void **state)
 {
 	(void)state;
 	ends.server_limits.write_ms = 1000;
@@ -360,14 +360,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_start, ends_stop)
-		TEST(server_stops_reading),
-		TEST(client_stops_reading),
+		TEST(server_that_stops_reading_stalls_the_client),
+		TEST(client_that_stops_reading_stalls_the_server),
 		TEST(other_calls_are_not_delayed),
 		TEST(closed_streams_give_their_window_back),
 		TEST(outcome_follows_the_delayed_messages),
-		TEST(deadline_passes),
+		TEST(deadline_ends_the_call),
 		TEST(peer_that_reads_nothing_times_out),
-		TEST(peer_that_reads_slowly_does_not),
+		TEST(peer_that_reads_slowly_does_not_time_out),
 		TEST(half_a_message_times_out_but_silence_does_not),
 		TEST(large_message_ends_the_call),
 		TEST(server_bounds_received_messages),

@@ -59,12 +59,12 @@ def test_frames_are_not_messages(peer):
     (WATCH, b"", INTERNAL), (WATCH, EMPTY[:-1], INTERNAL), (WATCH, EMPTY + EMPTY, INTERNAL)],
     ids=["none", "cut", "cut prefix", "compressed", "no protobuf", "single: none", "single: cut",
          "single: two"])
-def test_messages(peer, fields, body, code):
+def test_broken_messages_end_the_stream(peer, fields, body, code):
     assert peer.ask(fields, body).code == code
     assert peer.ask(REFLECTION, QUESTION, 3).code == OK
 
 
-def test_failure_after_messages(peer):
+def test_a_late_error_is_in_the_trailers(peer):
     """The error is in the trailers, which do not repeat the header list."""
     peer.send(headers(1, REFLECTION) + frame(DATA, 0, 1, QUESTION))
     assert peer.until(lambda: count(peer) == 1)
@@ -75,20 +75,20 @@ def test_failure_after_messages(peer):
     assert_declined(peer, answer)
 
 
-def test_deadline(peer):
+def test_the_deadline_ends_a_stream(peer):
     peer.send(headers(1, REFLECTION + [("grpc-timeout", "200m")]) + frame(DATA, 0, 1, QUESTION))
     answer = peer.answer()
     assert answer.code == DEADLINE_EXCEEDED and count(peer) == 1
     assert_declined(peer, answer)
 
 
-def test_trailers_of_the_request(peer):
+def test_trailers_of_a_request_are_accepted(peer):
     peer.send(headers(1, REFLECTION) + frame(DATA, 0, 1, QUESTION) +
               headers(1, [("x-sum", "1")], END_STREAM))
     assert peer.answer().code == OK and count(peer) == 1
 
 
-def test_cancelled_at_each_stage(peer):
+def test_a_stream_can_be_cancelled_at_each_stage(peer):
     for stage in range(4):
         stream = 2 * stage + 1
         peer.send(b"".join([headers(stream, REFLECTION), frame(DATA, 0, stream, QUESTION[:4]),
@@ -98,7 +98,7 @@ def test_cancelled_at_each_stage(peer):
     assert peer.ask(REFLECTION, QUESTION, 9).code == OK
 
 
-def test_small_window(peer):
+def test_answers_keep_to_a_small_window(peer):
     """The answers are sent byte by byte as the window opens; trailers need no window."""
     peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)))
     peer.send(headers(1, REFLECTION) + frame(DATA, END_STREAM, 1, QUESTION * 2))

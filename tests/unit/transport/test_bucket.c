@@ -32,7 +32,7 @@ static uint64_t pass(struct bucket *bucket, int64_t ms, int late)
 	return sum;
 }
 
-static void test_the_rate_is_kept_within_five_percent(void **state)
+static void the_rate_is_kept_within_five_percent(void **state)
 {
 	static const uint64_t rates[] = {65536, 1000003, 52428800, (uint64_t)1 << 40};
 
@@ -45,7 +45,7 @@ static void test_the_rate_is_kept_within_five_percent(void **state)
 	}
 }
 
-static void test_no_fraction_of_a_byte_is_lost(void **state)
+static void no_fraction_of_a_byte_is_lost(void **state)
 {
 	struct bucket bucket;
 	uint64_t sum = 0;
@@ -60,7 +60,7 @@ static void test_no_fraction_of_a_byte_is_lost(void **state)
 	assert_int_equal(sum, 1000);
 }
 
-static void test_a_pause_is_not_made_up_for(void **state)
+static void a_pause_is_not_made_up_for(void **state)
 {
 	struct bucket bucket;
 
@@ -73,7 +73,7 @@ static void test_a_pause_is_not_made_up_for(void **state)
 	assert_int_equal(bucket_room(&bucket, UINT64_MAX, 3600000), 0);
 }
 
-static void test_little_waits_until_it_is_more(void **state)
+static void a_small_amount_waits_for_more(void **state)
 {
 	struct bucket bucket;
 
@@ -87,10 +87,10 @@ static void test_little_waits_until_it_is_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_rate_is_kept_within_five_percent),
-		cmocka_unit_test(test_no_fraction_of_a_byte_is_lost),
-		cmocka_unit_test(test_a_pause_is_not_made_up_for),
-		cmocka_unit_test(test_little_waits_until_it_is_more),
+		cmocka_unit_test(the_rate_is_kept_within_five_percent),
+		cmocka_unit_test(no_fraction_of_a_byte_is_lost),
+		cmocka_unit_test(a_pause_is_not_made_up_for),
+		cmocka_unit_test(a_small_amount_waits_for_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,7 +230,7 @@ static void percent_coding_follows_grpc(void **state)
 	}
 }
 
-static void what_is_not_utf8_is_encoded_as_question_marks(void **state)
+static void invalid_utf8_is_encoded_as_question_marks(void **state)
 {
 	(void)state;
 	char text[64];
@@ -374,7 +374,7 @@ int main(void)
 		cmocka_unit_test(timeouts_are_written_no_shorter),
 		cmocka_unit_test(endless_and_past_timeouts_are_written),
 		cmocka_unit_test(percent_coding_follows_grpc),
-		cmocka_unit_test(what_is_not_utf8_is_encoded_as_question_marks),
+		cmocka_unit_test(invalid_utf8_is_encoded_as_question_marks),
 		cmocka_unit_test(encoding_is_cut_between_characters),
 		cmocka_unit_test(bad_escapes_are_decoded_as_they_are),
 		cmocka_unit_test(decoding_stops_at_the_end_of_the_buffer),

@@ -124,7 +124,7 @@ static int stop(void **state)
 	return 0;
 }
 
-static void one_key_runs_alone_and_in_order(void **state)
+static void works_of_a_key_run_alone_and_in_order(void **state)
 {
 	struct fixture *fixture = *state;
 	static struct job jobs[1000];
@@ -166,7 +166,7 @@ static void different_keys_run_at_the_same_time(void **state)
 
 /* Ten times as many works wait for a slow key as there are threads, and a work with another key
  * still runs. */
-static void waiting_occupies_no_thread(void **state)
+static void waiting_works_occupy_no_thread(void **state)
 {
 	struct fixture *fixture = *state;
 	static struct job slow[10 * N_THREADS];
@@ -371,9 +371,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-		TEST(one_key_runs_alone_and_in_order),
+		TEST(works_of_a_key_run_alone_and_in_order),
 		TEST(different_keys_run_at_the_same_time),
-		TEST(waiting_occupies_no_thread),
+		TEST(waiting_works_occupy_no_thread),
 		TEST(waiting_work_can_be_withdrawn),
 		TEST(full_lane_leaves_threads_for_others),
 		TEST(work_that_waits_for_its_lane_is_overtaken),
