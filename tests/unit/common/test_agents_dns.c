@@ -52,7 +52,7 @@ static void a_list_has_names_or_not(void **state)
 	assert_false(agents_dns_any(&(struct option_list){values, 1}));
 }
 
-static void a_malformed_one_is_refused(void **state)
+static void a_malformed_endpoint_is_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"dns:///a",   "dns:///:1",      "dns:///a:",   "dns:///a:0",
@@ -74,7 +74,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_has_its_addresses, arena_setup,
 						arena_teardown),
 		cmocka_unit_test(a_list_has_names_or_not),
-		cmocka_unit_test_setup_teardown(a_malformed_one_is_refused, arena_setup,
+		cmocka_unit_test_setup_teardown(a_malformed_endpoint_is_refused, arena_setup,
 						arena_teardown),
 	};
 

@@ -53,7 +53,7 @@ static void assert_reads(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void lines_comments_and_space(void **state)
+static void comments_and_space_are_skipped(void **state)
 {
 	static const struct {
 		const char *text;
@@ -157,7 +157,7 @@ static void an_unreadable_file_says_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_comments_and_space),
+		cmocka_unit_test(comments_and_space_are_skipped),
 		cmocka_unit_test_setup_teardown(a_complete_write_is_a_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_open_for_writing_is_not_read, setup,
 						teardown),

@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "common/edit_distance.h"
 
-static void distances(void **state)
+static void edits_are_counted(void **state)
 {
 	static const struct {
 		const char *a, *b;
@@ -29,7 +29,7 @@ static void distances(void **state)
 }
 
 /* Only the first 63 bytes of a word are compared, so that a long word of a request costs little. */
-static void long_words(void **state)
+static void long_words_are_cut(void **state)
 {
 	char word[5000];
 
@@ -40,7 +40,7 @@ static void long_words(void **state)
 	assert_int_equal(edit_distance(word, word), 0);
 }
 
-static void closeness(void **state)
+static void a_close_word_differs_little(void **state)
 {
 	(void)state;
 	assert_true(edit_close("zfs.compression", 2));
@@ -52,9 +52,9 @@ static void closeness(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distances),
-		cmocka_unit_test(long_words),
-		cmocka_unit_test(closeness),
+		cmocka_unit_test(edits_are_counted),
+		cmocka_unit_test(long_words_are_cut),
+		cmocka_unit_test(a_close_word_differs_little),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

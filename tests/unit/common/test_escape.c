@@ -44,7 +44,7 @@ static void random_text(char ret_text[TEXT_MAX + 1])
 	ret_text[n] = '\0';
 }
 
-static void known_texts(void **state)
+static void ids_are_escaped_as_documented(void **state)
 {
 	(void)state;
 	static const struct {
@@ -131,7 +131,7 @@ static void leaves_are_names_and_never_shared(void **state)
 			assert_string_equal(pairs[i - 1].text, pairs[i].text);
 }
 
-static void texts_come_back(void **state)
+static void unescape_returns_the_text(void **state)
 {
 	(void)state;
 	char text[TEXT_MAX + 1], leaf[ESCAPE_LEAF_MAX + 1];
@@ -189,10 +189,10 @@ static int free_arena(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_texts),
+		cmocka_unit_test(ids_are_escaped_as_documented),
 		cmocka_unit_test(long_ids_are_shortened),
 		cmocka_unit_test(leaves_are_names_and_never_shared),
-		cmocka_unit_test(texts_come_back),
+		cmocka_unit_test(unescape_returns_the_text),
 		cmocka_unit_test(unescape_takes_escapes_only),
 	};
 

@@ -155,7 +155,7 @@ static void input_is_wiped_at_the_end(void **state)
 	close(ends[1]);
 }
 
-static void ten_megabytes_come_whole(void **state)
+static void ten_megabytes_are_returned_whole(void **state)
 {
 	(void)state;
 	const size_t size = (size_t)10 << 20;
@@ -428,7 +428,7 @@ static void child_settle_waits_for_copies_of_descriptors(void **state)
 	assert_int_equal(had, 0);
 }
 
-static void one_debug_line_a_run(void **state)
+static void each_run_logs_a_debug_line(void **state)
 {
 	(void)state;
 	auto_close int saved = dup(STDERR_FILENO);
@@ -461,7 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(missing_program_is_named, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_given_whole, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
-		cmocka_unit_test_setup_teardown(ten_megabytes_come_whole, begin, end),
+		cmocka_unit_test_setup_teardown(ten_megabytes_are_returned_whole, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_that_begins_otherwise_fails_at_once, begin,
 						end),
@@ -484,7 +484,7 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(child_settle_waits_for_copies_of_descriptors, begin,
 						end),
-		cmocka_unit_test_setup_teardown(one_debug_line_a_run, begin, end),
+		cmocka_unit_test_setup_teardown(each_run_logs_a_debug_line, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

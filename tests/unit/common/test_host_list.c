@@ -76,7 +76,7 @@ static void our_change_is_the_latest(void **state)
 	host_list_fini(&list);
 }
 
-static void the_order_tells_what_is_later(void **state)
+static void order_grows_with_each_change(void **state)
 {
 	struct host_list list = {0};
 
@@ -92,7 +92,7 @@ static void the_order_tells_what_is_later(void **state)
 	assert_int_equal(list.digest, 0);
 }
 
-static void a_full_list_drops_what_is_forgotten(void **state)
+static void a_full_list_drops_forgotten_hosts(void **state)
 {
 	struct host_list list = {0};
 	char name[HOST_TEXT_MAX + 2];
@@ -123,8 +123,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_later_change_counts_in_any_order),
 		cmocka_unit_test(our_change_is_the_latest),
-		cmocka_unit_test(the_order_tells_what_is_later),
-		cmocka_unit_test(a_full_list_drops_what_is_forgotten),
+		cmocka_unit_test(order_grows_with_each_change),
+		cmocka_unit_test(a_full_list_drops_forgotten_hosts),
 	};
 
 	arena_init(&memory, SIZE_MAX);

@@ -80,7 +80,7 @@ static void logfmt_quotes_only_what_needs_it(void **state)
 	}
 }
 
-static void json_escapes(void **state)
+static void json_texts_are_escaped(void **state)
 {
 	(void)state;
 
@@ -225,7 +225,7 @@ static void level_filters_and_errno_survives(void **state)
 	assert_string_equal(after_time("time=", " "), "level=debug msg=m\n");
 }
 
-static void names_of_levels_and_formats(void **state)
+static void wrong_levels_and_formats_are_refused(void **state)
 {
 	struct error err;
 
@@ -275,12 +275,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(logfmt_quotes_only_what_needs_it),
-		cmocka_unit_test(json_escapes),
+		cmocka_unit_test(json_texts_are_escaped),
 		cmocka_unit_test(invalid_utf8_becomes_question_marks),
 		cmocka_unit_test(overlong_lines_are_cut_and_stay_valid),
 		cmocka_unit_test(time_is_utc_now),
 		cmocka_unit_test(level_filters_and_errno_survives),
-		cmocka_unit_test(names_of_levels_and_formats),
+		cmocka_unit_test(wrong_levels_and_formats_are_refused),
 		cmocka_unit_test(an_unread_pipe_drops_lines_and_counts_them),
 	};
 

@@ -23,7 +23,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void empty_map(void **state)
+static void an_empty_map_has_no_pairs(void **state)
 {
 	CreateVolumeRequest *request = new_create_volume_request(*state);
 	struct map map = map_of(*state, request, parameters);
@@ -65,7 +65,7 @@ static void last_of_equal_keys_wins(void **state)
 
 /* A map built by map_put() is a valid protobuf map: it is unchanged after it was packed and
  * unpacked. */
-static void wire_round_trip(void **state)
+static void a_map_survives_packing(void **state)
 {
 	Topology *topology = new_topology(*state);
 	uint8_t bytes[256];
@@ -88,10 +88,10 @@ static void wire_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(empty_map, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_empty_map_has_no_pairs, setup, teardown),
 		cmocka_unit_test_setup_teardown(pairs_are_sorted_and_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(last_of_equal_keys_wins, setup, teardown),
-		cmocka_unit_test_setup_teardown(wire_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_map_survives_packing, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

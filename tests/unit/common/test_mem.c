@@ -21,7 +21,7 @@ static bool is_zero(const char *bytes, size_t n)
 	return true;
 }
 
-static void scope_closes_what_is_not_stolen(void **state)
+static void scope_closes_unless_stolen(void **state)
 {
 	(void)state;
 	int closed, kept;
@@ -155,7 +155,7 @@ static void arena_releases_what_it_owns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scope_closes_what_is_not_stolen),
+		cmocka_unit_test(scope_closes_unless_stolen),
 		cmocka_unit_test(scope_unlocks),
 		cmocka_unit_test(stolen_pointer_outlives_its_scope),
 		cmocka_unit_test(arena_gives_zeroed_aligned_and_separate_memory),

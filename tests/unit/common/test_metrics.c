@@ -77,7 +77,7 @@ static void a_series_is_its_label_values(void **state)
 							 "a_total{x=\"1\",y=\"2\"} 2\n");
 }
 
-static void without_labels_it_is_written_before_it_is_counted(void **state)
+static void a_metric_without_labels_is_written_as_0(void **state)
 {
 	static struct metric counter = METRIC(COUNTER, "a_total", "Help.");
 
@@ -287,7 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_counted_before_it_is_enabled),
 		cmocka_unit_test(a_series_is_its_label_values),
-		cmocka_unit_test(without_labels_it_is_written_before_it_is_counted),
+		cmocka_unit_test(a_metric_without_labels_is_written_as_0),
 		cmocka_unit_test(a_series_that_was_begun_is_0),
 		cmocka_unit_test(label_values_are_escaped),
 		cmocka_unit_test(buckets_are_cumulative),

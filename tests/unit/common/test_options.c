@@ -69,7 +69,7 @@ static int clean(void **state)
 	return 0;
 }
 
-static void defaults(void **state)
+static void options_have_defaults(void **state)
 {
 	(void)state;
 
@@ -82,7 +82,7 @@ static void defaults(void **state)
 	assert_false(insecure);
 }
 
-static void flags_with_space_or_equals(void **state)
+static void values_follow_a_space_or_an_equals_sign(void **state)
 {
 	(void)state;
 
@@ -135,7 +135,7 @@ static void empty_environment_is_not_set(void **state)
 	assert_false(insecure);
 }
 
-static void words_of_a_flag(void **state)
+static void booleans_are_read(void **state)
 {
 	(void)state;
 	static const struct {
@@ -242,7 +242,7 @@ static void letters_may_be_joined(void **state)
 	assert_int_equal(arguments.n, 0);
 }
 
-static void arguments_and_options_in_any_order(void **state)
+static void arguments_and_options_may_mix(void **state)
 {
 	(void)state;
 
@@ -306,7 +306,7 @@ static void version_is_one_line(void **state)
 	assert_null(endpoints.values);
 }
 
-static void help_is_a_page(void **state)
+static void help_lists_the_options(void **state)
 {
 	(void)state;
 	static const char expected[] =
@@ -340,18 +340,18 @@ static void help_is_a_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(defaults, clean),
-		cmocka_unit_test_teardown(flags_with_space_or_equals, clean),
+		cmocka_unit_test_teardown(options_have_defaults, clean),
+		cmocka_unit_test_teardown(values_follow_a_space_or_an_equals_sign, clean),
 		cmocka_unit_test_teardown(environment_beats_default_and_flag_beats_both, clean),
 		cmocka_unit_test_teardown(empty_environment_is_not_set, clean),
-		cmocka_unit_test_teardown(words_of_a_flag, clean),
+		cmocka_unit_test_teardown(booleans_are_read, clean),
 		cmocka_unit_test_teardown(a_flag_without_a_variable_names_none, clean),
 		cmocka_unit_test_teardown(mistakes_name_the_option, clean),
 		cmocka_unit_test_teardown(letters_may_be_joined, clean_lettered),
-		cmocka_unit_test_teardown(arguments_and_options_in_any_order, clean_lettered),
+		cmocka_unit_test_teardown(arguments_and_options_may_mix, clean_lettered),
 		cmocka_unit_test_teardown(mistakes_name_the_letter, clean_lettered),
 		cmocka_unit_test_teardown(version_is_one_line, clean),
-		cmocka_unit_test_teardown(help_is_a_page, clean),
+		cmocka_unit_test_teardown(help_lists_the_options, clean),
 	};
 
 	return cmocka_run_group_tests(tests, clean, NULL);

@@ -38,7 +38,7 @@ static void in_child(bool (*holds)(void))
 	assert_int_equal(status, 0);
 }
 
-static bool only_what_is_kept_is_held(void)
+static bool hold_only_kept(void)
 {
 	return privilege_held(CAP_CHOWN) && privilege_held(CAP_SYS_ADMIN) &&
 	       !privilege_keep(PRIVILEGE_BIT(CAP_CHOWN), &err) && privilege_held(CAP_CHOWN) &&
@@ -46,15 +46,15 @@ static bool only_what_is_kept_is_held(void)
 	       !privilege_held(CAP_SYS_ADMIN);
 }
 
-static void test_only_what_is_kept_is_held(void **state)
+static void only_kept_capabilities_are_held(void **state)
 {
 	(void)state;
-	in_child(only_what_is_kept_is_held);
+	in_child(hold_only_kept);
 }
 
 /* A program started by root would get all capabilities of the bounding set, so privilege_keep() has
  * to reduce that set too. */
-static bool programs_get_only_what_is_kept(void)
+static bool pass_only_kept(void)
 {
 	const char *const argv[] = {"awk", "$1 ~ /Cap(Prm|Eff|Bnd)/ { print $2 }",
 				    "/proc/self/status", NULL};
@@ -71,16 +71,16 @@ static bool programs_get_only_what_is_kept(void)
 	return same;
 }
 
-static void test_programs_get_only_what_is_kept(void **state)
+static void programs_get_only_kept_capabilities(void **state)
 {
 	(void)state;
-	in_child(programs_get_only_what_is_kept);
+	in_child(pass_only_kept);
 }
 
 /* Without CAP_KILL the child of another user cannot be killed, but its output is closed, so that it
  * ends by SIGPIPE. poll() reports a hangup once the child no longer holds the write end of the
  * pipe. */
-static bool a_verbose_program_of_another_user_ends(void)
+static bool end_verbose_program(void)
 {
 	const char *const argv[] = {"setpriv",        "--reuid=65534", "--regid=65534",
 				    "--clear-groups", "yes",           NULL};
@@ -95,18 +95,18 @@ static bool a_verbose_program_of_another_user_ends(void)
 	return poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LONG_MS) == 1;
 }
 
-static void test_a_verbose_program_of_another_user_ends(void **state)
+static void a_verbose_program_of_another_user_ends(void **state)
 {
 	(void)state;
-	in_child(a_verbose_program_of_another_user_ends);
+	in_child(end_verbose_program);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_what_is_kept_is_held),
-		cmocka_unit_test(test_programs_get_only_what_is_kept),
-		cmocka_unit_test(test_a_verbose_program_of_another_user_ends),
+		cmocka_unit_test(only_kept_capabilities_are_held),
+		cmocka_unit_test(programs_get_only_kept_capabilities),
+		cmocka_unit_test(a_verbose_program_of_another_user_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

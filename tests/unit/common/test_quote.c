@@ -31,7 +31,7 @@ static const char *const hostile[] = {
 	NULL,
 };
 
-static void known_words(void **state)
+static void words_are_quoted_for_a_shell(void **state)
 {
 	static const struct {
 		const char *words[4], *text;
@@ -71,7 +71,7 @@ static void a_shell_reads_the_words_unchanged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_words),
+		cmocka_unit_test(words_are_quoted_for_a_shell),
 		cmocka_unit_test(a_shell_reads_the_words_unchanged),
 	};
 
