@@ -142,7 +142,7 @@ def test_all_hosts_must_answer(host, stream, tmp_path, new_host):
     zcsi(host, "receive", "copy", "--size", "64M", data=stream)
 
 
-def test_a_name_that_snapshots_of_a_deleted_volume_have(host, stream):
+def test_a_name_of_kept_snapshots_is_refused(host, stream):
     host.agent.CreateDataset(id="copy", size=8 * MIB)
     host.agent.SnapshotDataset(id="copy", name="kept")
     host.agent.DestroyDataset(id="copy")
@@ -150,7 +150,7 @@ def test_a_name_that_snapshots_of_a_deleted_volume_have(host, stream):
     assert "still has the snapshot 'copy@kept'" in said
 
 
-def test_what_is_received_can_be_adopted_later(host, stream):
+def test_a_received_stream_can_be_adopted_later(host, stream):
     said = zcsi(host, "receive", "copy", "--size", "1M", data=stream, status=1)
     assert "the stream is received, and is no volume yet" in said and is_left(host)
     assert host.ids() == ["data"]
@@ -161,7 +161,7 @@ def test_what_is_received_can_be_adopted_later(host, stream):
     assert "there is no" in zcsi(host, "adopt", "none", "--size", "64M", status=1)
 
 
-def test_what_cannot_be_a_volume_is_not_adopted(host, stream):
+def test_datasets_that_cannot_be_volumes_are_not_adopted(host, stream):
     run("zfs", "create", "-p", received(host, "made"))
     assert "has no snapshot" in zcsi(host, "adopt", "made", "--size", "8M", status=1)
     run("zfs", "snapshot", f"{received(host, 'made')}@one")
@@ -181,7 +181,7 @@ def test_what_cannot_be_a_volume_is_not_adopted(host, stream):
     assert host.ids() == ["data", "made"]
 
 
-def test_streams_that_are_no_volume(host, stream, tmp_path):
+def test_streams_that_are_no_volume_are_refused(host, stream, tmp_path):
     host.agent.SnapshotDataset(id="data", name="two")
     more = subprocess.run([*command(host), "send", "-i", "data@one", "data@two"],
                           stdout=subprocess.PIPE, check=True).stdout
@@ -196,7 +196,7 @@ def test_streams_that_are_no_volume(host, stream, tmp_path):
     assert not is_left(host) and host.ids() == ["data"]
 
 
-def test_of_two_at_the_same_time_one_makes_the_volume(host, new_host):
+def test_two_adoptions_make_one_volume(host, new_host):
     other = new_host(node_id="n2").start()
     for each in (host, other):
         run("zfs", "create", "-p", received(each))
@@ -209,7 +209,7 @@ def test_of_two_at_the_same_time_one_makes_the_volume(host, new_host):
         ["_received", "_received/copy"], ["_received", "copy"]]
 
 
-def test_a_stream_without_a_volume(host):
+def test_a_stream_without_a_valid_id_is_refused(host):
     with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="names no volume"):
         host.agent.ReceiveVolume.stream([])
     with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="id"):
@@ -218,7 +218,7 @@ def test_a_stream_without_a_volume(host):
         host.agent.ReceiveVolume.stream([{"id": "x" * 129}])
 
 
-def test_a_claim_decides(host, stream):
+def test_an_adoption_needs_a_claim(host, stream):
     """AdoptDataset needs a claim of the name that the agent has promised."""
     zcsi(host, "receive", "copy", "--size", "1M", data=stream, status=1)
     request = {"id": "copy", "size": SIZE, "format": "zfs"}

@@ -52,7 +52,7 @@ def test_the_first_preferred_one_that_fits_is_taken(pair):
     assert (a.leaves(), b.leaves()) == ([], ["data"])
 
 
-def test_one_name_is_one_volume_on_all_hosts(pair):
+def test_a_name_is_one_volume_on_all_hosts(pair):
     a, b = pair
     on(b, "data")
     assert Volume(a, "data").create().volume.accessible_topology[0].segments["zcsi.zfs/node"] == "b"
@@ -122,7 +122,7 @@ def test_every_step_finds_the_owner(pair):
     assert b.leaves() == []
 
 
-def test_capacity_is_the_one_of_the_topology(pair):
+def test_capacity_is_that_of_the_topology(pair):
     a, b = pair
     total = a.controller.GetCapacity().available_capacity
     one = a.controller.GetCapacity(

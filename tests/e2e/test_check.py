@@ -90,16 +90,16 @@ def lacks(answer, thing, *words):
         assert word in line
 
 
-def test_without_the_programs(check, parent):
+def test_missing_programs_are_reported(check, parent):
     lacks(check(path="/nonexistent"), f"pool of '{parent}'", "'zpool' is not on this host",
           "install zfsutils-linux")
 
 
-def test_without_the_pool(check):
+def test_a_missing_pool_is_reported(check):
     lacks(check(dataset="no-such-pool/zcsi"), "pool of 'no-such-pool/zcsi'", "zpool import")
 
 
-def test_without_the_parent(check, pool):
+def test_a_missing_parent_is_reported(check, pool):
     lacks(check(dataset=f"{pool}/none"), f"dataset '{pool}/none'", f"none {pool}/none'")
 
 
@@ -118,7 +118,7 @@ def test_no_pool_is_needed_without_a_dataset(check):
     assert not any(line.startswith(("pool", "dataset")) for _, line in answer.lines)
 
 
-def test_bugs_of_openzfs_are_told(check):
+def test_bugs_of_openzfs_are_reported(check):
     """zcsi-node serves in spite of these bugs, so they are optional. zfs-fuse has none of them."""
     answer = check()
     assert answer.status == 0
@@ -148,7 +148,7 @@ def test_mounts_of_a_systemd_unit_with_its_own_namespace_are_reported(check):
           "ProtectSystem")
 
 
-def test_one_folder_with_shared_mounts_is_enough(check, tmp_path):
+def test_a_folder_with_shared_mounts_is_enough(check, tmp_path):
     folder = tmp_path / "staging"
     folder.mkdir()
     answer = check(mounts=f"mount --bind {folder} {folder} && mount --make-shared {folder}")
@@ -157,13 +157,13 @@ def test_one_folder_with_shared_mounts_is_enough(check, tmp_path):
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_without_a_capability(check, name):
+def test_a_missing_capability_is_reported(check, name):
     without = f"-{name[4:].lower()}"
     answer = check(prefix=("setpriv", "--bounding-set", without, "--inh-caps", without))
     lacks(answer, f"capability {name}", "run zcsi-node as root")
 
 
-def test_certificates_that_do_not_belong_together(check, certificates):
+def test_mismatched_certificates_are_reported(check, certificates):
     ca, cert, key = [(option, f"{certificates}/{name}") for option, name in (
         ("--tls-ca", "ca.pem"), ("--tls-cert", "node.example.pem"),
         ("--tls-key", "stranger.example.key"))]

@@ -43,7 +43,7 @@ def lines_of(found, node):
             for state, at, thing, remedy in found if at == node]
 
 
-def test_it_says_of_each_node_what_the_option_says(host, other):
+def test_the_command_prints_what_the_option_prints(host, other):
     found = check([host, other])
     for each in (host, other):
         assert sorted(lines_of(found, each.node_id)) == sorted(said_by_the_option(each))
@@ -64,7 +64,7 @@ def test_a_missing_thing_is_named_until_it_is_mended(host):
     assert ["ok", "n1", f"dataset '{host.parent}'", "-"] in check([host])
 
 
-def test_a_zpool_that_hangs_holds_no_answer_up(new_host, new_gate):
+def test_a_zpool_that_hangs_delays_no_answer(new_host, new_gate):
     """The default of --zfs-timeout is two minutes, longer than the test waits."""
     gate = new_gate("zpool")
     host = new_host(env=gate.env).start()

@@ -172,7 +172,7 @@ def test_each_part_of_the_rule_is_needed(part):
     assert twice(3, RULE - {part}, restarts=1)
 
 
-def test_both_may_create_one_after_the_other():
+def test_both_may_create_in_turn():
     """Check that controllers do create the name; otherwise it could never exist twice."""
     def created(me, **fields):
         controller = Controller("ask", 1, **fields)

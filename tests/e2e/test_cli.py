@@ -41,7 +41,7 @@ def test_list_has_the_volumes_of_all_nodes(host, other, volume):
     assert table[1].split()[:4] == ["data", "n1", "zfs", "8.00M"]
 
 
-def test_snapshots_of_a_volume(host):
+def test_snapshots_lists_those_of_a_volume(host):
     host.agent.CreateDataset(id="data", size=8 * MIB)
     for name in ("s0", "s1"):
         host.agent.SnapshotDataset(id="data", name=name)
@@ -80,7 +80,7 @@ def test_a_wrong_parameter_modifies_nothing(host, volume, dataset, word, said):
     assert get(dataset, "compression") != "zle"
 
 
-def test_a_volume_that_is_there_twice(host, other):
+def test_a_duplicate_is_printed_with_its_hosts(host, other):
     for each in (host, other):
         each.agent.CreateDataset(id="twice", size=8 * MIB)
     both = [f"unix://{other.agent_socket}"]
@@ -88,7 +88,7 @@ def test_a_volume_that_is_there_twice(host, other):
     assert zcsi(host, "status", agents=both, status=3) == ""
 
 
-def test_an_agent_that_is_down(host, volume, tmp_path):
+def test_an_agent_that_is_down_is_named(host, volume, tmp_path):
     """zcsi prints which agent does not answer, and reports no volume as nonexistent."""
     volume.create()
     down = [f"unix://{tmp_path}/none.sock"]
@@ -103,13 +103,13 @@ def test_an_agent_that_is_down(host, volume, tmp_path):
     assert [each["agent"] for each in printed["silent"]] == down
 
 
-def test_nodes(host):
+def test_nodes_lists_the_pools(host):
     (node,) = rows(zcsi(host, "nodes", "-Hp"))
     assert node[:3] == ["n1", f"unix://{host.agent_socket}", host.parent]
     assert int(node[3]) > 0 and node[5] == "ok"
 
 
-def test_the_agents_file(host, tmp_path):
+def test_the_agents_file_names_the_agents(host, tmp_path):
     path = tmp_path / "agents"
     path.write_text(f"# this host\nunix://{host.agent_socket}\n")
     done = subprocess.run([BUILD / "zcsi", "--agents-file", path, "nodes", "-H"],
@@ -136,7 +136,7 @@ def test_the_agents_file(host, tmp_path):
     (["drain", "n1", "--to", "n2"], "but for: failover"),
     (["list", "--lost", "n1", "--lost", "n2"], "but for: failover"),
 ])
-def test_mistakes_in_the_command_line(host, words, text):
+def test_wrong_arguments_are_refused(host, words, text):
     assert text in zcsi(host, *words, status=2)
 
 
@@ -153,7 +153,7 @@ def test_many_copies_are_listed(host):
     assert listed == [[name, "n1", node, "-", "-"] for name in ids for node in ("n2", "n3", "n4")]
 
 
-def test_a_volume_that_is_paused(host, volume):
+def test_a_volume_can_be_paused_and_resumed(host, volume):
     """Pausing needs no other node, so members are set by hand. Real copies are tested in
     openzfs/."""
     volume.create()
@@ -178,7 +178,7 @@ def test_a_volume_that_is_paused(host, volume):
     assert get(host.dataset("data"), "zcsi:push") == "-"
 
 
-def test_a_volume_that_cannot_move(host, volume):
+def test_impossible_moves_are_refused(host, volume):
     """The refusals of `zcsi move`. Moves that succeed are tested in openzfs/test_move.py."""
     volume.create()
     assert "zcsi copy add data n2" in zcsi(host, "move", "data", "n2", status=1)
@@ -187,7 +187,7 @@ def test_a_volume_that_cannot_move(host, volume):
     assert zcsi(host, "move", "data", "n1") == ""
 
 
-def test_a_volume_that_cannot_be_taken_over(host, volume):
+def test_impossible_failovers_are_refused(host, volume):
     """The refusals of `zcsi failover`. Failovers are tested in openzfs/test_failover.py."""
     volume.create()
     assert "add --lost NODE" in zcsi(host, "failover", "data", status=1)

@@ -119,7 +119,7 @@ def test_a_snapshot_is_taken_while_another_host_is_down(alone, tmp_path):
     assert [row[0] for row in printed(alone)] == ids[1:]
 
 
-def test_a_snapshot_that_two_hosts_have(host, other):
+def test_a_snapshot_on_two_hosts_needs_a_node(host, other):
     """Two hosts may have an id, if a volume was made again while one of them was away."""
     both = [f"unix://{other.agent_socket}"]
     for each in (host, other):

@@ -60,7 +60,7 @@ def test_writes_to_a_clone_and_its_source_are_independent(host, source):
     assert (content(source), content(copy)) == ("data", "copy")
 
 
-def test_a_clone_of_a_clone_of_a_restored_volume(host, source):
+def test_a_chain_of_clones_has_the_first_content(host, source):
     last = clone(clone(restore(host, "data@s", "one"), "two"), "three")
     assert content(last) == "first"
 

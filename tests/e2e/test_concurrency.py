@@ -23,7 +23,7 @@ def test_ten_creates_of_one_name_make_one_dataset(host, volume):
     assert sum("zfs create " in run for run in host.node_daemon.runs()) == 1
 
 
-def test_one_name_in_two_sizes_is_one_volume(host):
+def test_a_name_in_two_sizes_is_one_volume(host):
     calls = [Volume(host, "data").start_create(capacity_range=size_of(size, size))
              for size in (SIZE, 2 * SIZE) * 3]
     assert codes(calls) == ["ALREADY_EXISTS"] * 3 + ["OK"] * 3
@@ -36,7 +36,7 @@ def test_a_different_size_is_refused_by_the_name_of_the_field(host, volume):
         Volume(host, "data", size=2 * SIZE).create()
 
 
-def test_fifty_creates_and_deletes_in_any_order(host):
+def test_creates_and_deletes_may_come_in_any_order(host):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     kept = {f"kept-{n}" for n in range(10)}

@@ -59,7 +59,7 @@ def request_of(volume, step):
 
 @pytest.mark.parametrize("which", ["node_daemon", "controller_daemon"])
 @pytest.mark.parametrize("at", range(len(STEPS)), ids=STEPS)
-def test_kill_in_the_middle_of_a_step(host, moments, which, at):
+def test_a_step_is_repeated_after_a_kill(host, moments, which, at):
     for turn in range(ROUNDS):
         volume = Volume(host, f"v{turn}")
         os.makedirs(volume.staging)

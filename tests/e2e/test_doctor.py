@@ -73,7 +73,7 @@ def plant(volume, *properties):
     volume.host.read_again()
 
 
-def test_nothing_is_wrong(host, other, volume):
+def test_a_healthy_site_has_no_findings(host, other, volume):
     volume.up()
     assert doctor(host, other) == []
     assert zcsi([host, other], "doctor").stdout == "nothing is wrong\n"
@@ -81,7 +81,7 @@ def test_nothing_is_wrong(host, other, volume):
     assert printed["findings"] == [] and printed["silent"] == []
 
 
-def test_a_copy_that_is_paused(host, volume):
+def test_a_paused_copy_is_reported(host, volume):
     volume.create()
     plant(volume, "zcsi:members=00112233aabbccdd:300:n1,n2")
     run("zfs", "set", "zcsi:push=paused", host.dataset("data"))
@@ -90,7 +90,7 @@ def test_a_copy_that_is_paused(host, volume):
            type="zcsi resume data")
 
 
-def test_a_record_of_copies_that_cannot_be_read(host, volume):
+def test_an_unreadable_record_of_copies_is_reported(host, volume):
     volume.create()
     plant(volume, "zcsi:members=n1,n2")
     mended([host], text="zcsi:members, cannot be read: 'n1,n2'", effect="may stop", volume="data",
@@ -98,7 +98,7 @@ def test_a_record_of_copies_that_cannot_be_read(host, volume):
     assert doctor(host) == []
 
 
-def test_a_schedule_that_cannot_be_read(host, volume):
+def test_an_unreadable_schedule_is_reported(host, volume):
     volume.create()
     plant(volume, "zcsi:keep=dayly=7")
     mended([host], text="zcsi:keep, cannot be read: 'dayly=7'", effect="may stop", volume="data",
@@ -106,7 +106,7 @@ def test_a_schedule_that_cannot_be_read(host, volume):
     assert doctor(host) == []
 
 
-def test_a_schedule_whose_snapshots_fail(new_host, tmp_path):
+def test_failed_snapshots_of_a_schedule_are_reported(new_host, tmp_path):
     """A zfs that takes no snapshots as long as there is a file."""
     program, broken = tmp_path / "zfs", tmp_path / "broken"
     program.write_text(f"""#!/bin/sh
@@ -130,7 +130,7 @@ exec {shutil.which("zfs")} "$@"
     wait_for(lambda: doctor(host) == [], "the snapshot is taken")
 
 
-def test_a_volume_that_exists_twice(host, other):
+def test_a_duplicate_is_reported(host, other):
     for each in (host, other):
         each.agent.CreateDataset(id="data", size=8 * MIB)
         run("zfs", "set", "zcsi:published=-", each.dataset("data"))
@@ -141,7 +141,7 @@ def test_a_volume_that_exists_twice(host, other):
     assert doctor(host, other) == []
 
 
-def test_a_publication_that_the_orchestrator_has_forgotten(host, volume):
+def test_a_forgotten_publication_is_reported(host, volume):
     volume.create()
     volume.attach()
     mended([host], text="attached to the node and not mounted there", effect="waits",
@@ -156,7 +156,7 @@ def test_an_idle_publication_is_a_note(host, volume):
     mended([host], text="does not use it any more", effect="note", volume="data", node="n1")
 
 
-def test_a_publication_to_a_node_that_is_off(host, other, volume):
+def test_a_publication_to_an_absent_node_is_reported(host, other, volume):
     volume.create()
     plant(volume, "zcsi:published=n2:5:rw:127.0.0.2")
     other.node_daemon.kill()
@@ -164,7 +164,7 @@ def test_a_publication_to_a_node_that_is_off(host, other, volume):
            effect="may stop", volume="data", type="zcsi unpublish data n2")
 
 
-def test_a_record_that_cannot_be_read(host, volume):
+def test_an_unreadable_publication_is_reported(host, volume):
     volume.create()
     plant(volume, "zcsi:published=nonsense")
     mended([host], text="zcsi:published cannot be read", effect="stops", volume="data",
@@ -172,7 +172,7 @@ def test_a_record_that_cannot_be_read(host, volume):
     assert doctor(host) == []
 
 
-def test_an_agent_that_does_not_answer(host, other):
+def test_an_agent_that_does_not_answer_is_reported(host, other):
     other.node_daemon.kill()
     [finding] = doctor(host, other)
     assert finding.effect == "stops" and finding.node == f"unix://{other.agent_socket}"
@@ -182,7 +182,7 @@ def test_an_agent_that_does_not_answer(host, other):
     assert doctor(host, other) == []
 
 
-def test_a_host_that_never_comes_back(new_host, other):
+def test_an_absent_host_can_be_forgotten(new_host, other):
     """The agents keep for controllers that there was such a host."""
     host = new_host(agents=[f"unix://{other.agent_socket}"],
                     controller_args=("--roll-call", "1")).start()
@@ -196,7 +196,7 @@ def test_a_host_that_never_comes_back(new_host, other):
     assert doctor(host) == []
 
 
-def test_two_agents_with_one_node_id(host, new_host):
+def test_a_node_id_of_two_agents_is_reported(host, new_host):
     twin = new_host().start()
     [finding] = doctor(host, twin)
     assert finding[:3] == ("stops", "-", "n1") and "are both this node" in finding.text
@@ -221,19 +221,19 @@ def filled_by_trash(new_host, left, *args):
     return host
 
 
-def test_a_pool_that_deleted_volumes_fill(new_host):
+def test_a_pool_full_of_deleted_volumes_is_reported(new_host):
     host = filled_by_trash(new_host, MIB // 4, "--trash-free", "0")
     mended([host], text="the trash has more", effect="may stop", node="n1",
            type="zcsi trash empty")
 
 
-def test_a_trash_that_has_more_than_is_left(new_host):
+def test_a_large_trash_is_a_note(new_host):
     host = filled_by_trash(new_host, 8 * MIB)
     mended([host], text="more than is left in its pool", effect="note", node="n1",
            type="zcsi trash empty")
 
 
-def test_a_pool_with_a_device_that_failed(tmp_path):
+def test_a_degraded_pool_is_reported(tmp_path):
     with contextlib.closing(Pools(tmp_path)) as pools:
         name = pools.create(f"doctor{os.getpid()}", 128)
         with contextlib.closing(Host(name)) as host:
@@ -250,7 +250,7 @@ def test_a_pool_with_a_device_that_failed(tmp_path):
             assert doctor(host) == []
 
 
-def test_a_pool_that_is_not_imported(tmp_path):
+def test_an_exported_pool_is_reported(tmp_path):
     """The command is not typed: it looks for devices, and this pool is in a file."""
     with contextlib.closing(Pools(tmp_path)) as pools:
         name = pools.create(f"doctor{os.getpid()}", 128)
@@ -265,7 +265,7 @@ def test_a_pool_that_is_not_imported(tmp_path):
             host.rescan(lambda: doctor(host) == [])
 
 
-def test_what_was_received_is_no_volume_yet(host):
+def test_a_received_stream_waits_for_its_adoption(host):
     name = host.dataset("_received/data")
     run("zfs", "create", "-p", "-o", "canmount=noauto", name)
     assert doctor(host) == []  # a stream that is still received has no snapshot
@@ -285,7 +285,7 @@ def test_a_deleted_volume_whose_time_ends_soon_is_a_note(new_host):
     assert host.ids() == ["data"]
 
 
-def test_a_volume_that_is_full(host, volume):
+def test_a_full_volume_is_reported(host, volume):
     volume.up()
     fill(f"{volume.target}/file")
     host.read_again()
@@ -297,7 +297,7 @@ def test_a_volume_that_is_full(host, volume):
     assert doctor(host) == []
 
 
-def test_of_many_findings_of_one_kind_people_see_some(host):
+def test_many_findings_of_a_kind_are_abridged(host):
     for number in range(12):
         volume = Volume(host, f"v{number:02}")
         volume.create()

@@ -70,7 +70,7 @@ def mounted(host, folder):
         run("zfs", "mount", host.dataset("data"))
 
 
-def test_of_two_that_were_never_used_the_later_one_goes_to_the_trash(cluster):
+def test_the_later_of_two_unused_duplicates_is_trashed(cluster):
     a, b = cluster.hosts
     made_twice(cluster, b, a)
     assert volume_of(a).maybe_blank and volume_of(b).maybe_blank
@@ -92,7 +92,7 @@ def test_of_two_that_were_never_used_the_later_one_goes_to_the_trash(cluster):
     assert trashed(a) == [leaf]
 
 
-def test_the_one_that_was_published_is_kept(cluster):
+def test_a_published_duplicate_is_kept(cluster):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     use(b)
@@ -101,7 +101,7 @@ def test_the_one_that_was_published_is_kept(cluster):
     assert (b.leaves(), len(trashed(a))) == (["data"], 1)
 
 
-def test_two_that_were_published_wait_for_a_person(cluster):
+def test_two_published_duplicates_are_kept(cluster):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     for host in (a, b):
@@ -109,7 +109,7 @@ def test_two_that_were_published_wait_for_a_person(cluster):
     stays_twice(cluster)
 
 
-def test_one_with_a_snapshot_waits_for_a_person(cluster):
+def test_a_duplicate_with_a_snapshot_is_kept(cluster):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     use(a)
@@ -117,7 +117,7 @@ def test_one_with_a_snapshot_waits_for_a_person(cluster):
     stays_twice(cluster)
 
 
-def test_one_with_a_file_written_by_hand_waits_for_a_person(cluster, tmp_path):
+def test_a_duplicate_with_a_file_is_kept(cluster, tmp_path):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     use(a)
@@ -132,7 +132,7 @@ def test_one_with_a_file_written_by_hand_waits_for_a_person(cluster, tmp_path):
     run("umount", tmp_path)
 
 
-def test_one_that_is_mounted_by_hand_waits_for_a_person(cluster, tmp_path):
+def test_a_mounted_duplicate_is_kept(cluster, tmp_path):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     use(a)
@@ -151,7 +151,7 @@ def test_a_look_leaves_nothing_mounted(cluster):
     assert not list(Path("/run/zcsi").glob("look-*"))
 
 
-def test_deletion_settles_nothing(cluster):
+def test_a_duplicate_is_not_deleted(cluster):
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     use(a)
@@ -177,7 +177,7 @@ def test_the_keeper_counts_as_used_before_the_other_is_given_up(cluster):
     assert (a.leaves(), len(trashed(b))) == (["data"], 1)
 
 
-def test_two_controllers_at_once_keep_one_of_each(cluster):
+def test_two_controllers_keep_one_of_each_duplicate(cluster):
     a, b = cluster.hosts
     names = [f"v{n}" for n in range(4)]
     for name in names:

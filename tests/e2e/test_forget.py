@@ -90,14 +90,14 @@ def test_a_host_that_answers_is_not_forgotten(pair, known):
     assert "node 'n2' answers" in said and forgotten(near) == [("n2", False)]
 
 
-def test_a_silent_agent_on_the_list_is_no_news(pair):
+def test_an_agent_on_the_list_that_is_down_can_be_forgotten(pair):
     near, far = pair
     far.node_daemon.kill()
     assert zcsi(near, "forget", "n2", "--gone", agents=[target(far)]) != ""
     assert forgotten(near) == [("n2", True)]
 
 
-def test_what_is_attached_there_is_printed(pair):
+def test_volumes_attached_to_the_host_are_printed(pair):
     near, far = pair
     Volume(near, "own").create(accessibility_requirements=topology("n1"))
     run("zfs", "set", "zcsi:published=n2:5:rw:127.0.0.2", near.dataset("own"))
@@ -109,5 +109,5 @@ def test_what_is_attached_there_is_printed(pair):
     assert len(rows(zcsi(near, "forget", "n2", "--dry-run", "-H"))) == len(printed) - 1
 
 
-def test_a_host_that_was_never_there(host):
+def test_an_unknown_host_is_not_forgotten(host):
     assert "has node 'n9' on its list" in zcsi(host, "forget", "n9", "--gone", status=1)

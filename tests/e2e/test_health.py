@@ -59,7 +59,7 @@ def test_the_paths_select_the_mount_that_is_checked(volume):
     run("umount", volume.target)
 
 
-def test_a_pool_that_cannot_be_read(new_host):
+def test_an_unreadable_pool_is_reported(new_host):
     host = new_host()
     broken = Path(host.folder, "bin")
     broken.mkdir()

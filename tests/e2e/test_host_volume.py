@@ -156,7 +156,7 @@ def test_a_volume_is_deleted_by_its_id_alone(host, cache):
     assert not listed(host) and not cache.path.exists() and cache.folder.exists()
 
 
-def test_two_volumes_of_a_name(host, cache):
+def test_two_volumes_may_have_one_name(host, cache):
     other = HostVolume(host)
     cache.create()
     other.create()
@@ -306,7 +306,7 @@ def test_a_name_may_have_a_slash(host):
     mine.delete()
 
 
-def test_the_pool_has_no_room(host):
+def test_a_pool_without_room_is_an_error(host):
     """The text for Nomad's user says what to do."""
     host.limit(4 * MIB)
     thick = HostVolume(host, provisioning="thick")
@@ -314,5 +314,5 @@ def test_the_pool_has_no_room(host):
     assert not host.leaves() and not thick.path.exists()
 
 
-def test_another_operation(cache):
+def test_an_unknown_operation_fails(cache):
     assert "none of fingerprint" in cache.call("resize", status=1)["error"]

@@ -78,7 +78,7 @@ def test_unpublish_leaves_a_directory_that_is_no_mount_and_has_files(host, volum
     assert os.listdir(volume.target) == ["mine"]
 
 
-def test_one_volume_is_not_unpublished_by_the_id_of_another(host, volume):
+def test_a_volume_is_not_unpublished_by_the_id_of_another(host, volume):
     volume.up()
     other = Volume(host, "other")
     other.create()

@@ -29,7 +29,7 @@ def test_a_volume_is_deleted_after_its_last_unstage(host, idle):
     assert host.leaves() == []
 
 
-def test_another_access_mode_takes_its_place(idle):
+def test_another_access_mode_replaces_an_idle_publication(idle):
     idle.capability = capability("SINGLE_NODE_READER_ONLY")
     idle.attach()
     assert published(idle) == "n1:2:rw"
@@ -37,7 +37,7 @@ def test_another_access_mode_takes_its_place(idle):
     idle.detach()
 
 
-def test_its_node_stages_without_publishing_anew(idle):
+def test_an_idle_volume_is_staged_without_another_publish(idle):
     idle.stage()
     assert published(idle) == "n1:1:rw"
     with refused(CODE.FAILED_PRECONDITION, naming="n1"):
@@ -63,7 +63,7 @@ def test_a_publication_that_was_never_staged_is_not_idle(volume):
     assert published(volume) == "n1:1:rw"
 
 
-def test_it_is_idle_after_the_last_staging_only(host):
+def test_a_volume_is_idle_after_its_last_unstage_only(host):
     volume = Volume(host, "data", mode="SINGLE_NODE_MULTI_WRITER")
     volume.create()
     volume.attach()

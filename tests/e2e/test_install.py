@@ -33,7 +33,7 @@ def tree(tmp_path):
     return tmp_path / PREFIX.lstrip("/")
 
 
-def test_all_that_the_papers_link_to_is_installed(tree):
+def test_linked_pages_are_installed(tree):
     papers = tree / "share/doc/zcsi"
     for page in ("README.md", "jobs/README.md", "jobs/CHANGES.md"):
         for link in LINK.findall((ROOT / page).read_text()):

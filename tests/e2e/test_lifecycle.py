@@ -148,7 +148,7 @@ def test_attached_otherwise_already_exists(volume):
         volume.attach(readonly=True)
 
 
-def test_detach_from_every_node(host, volume):
+def test_a_detach_without_a_node_is_from_all_nodes(host, volume):
     volume.create()
     volume.attach()
     host.controller.ControllerUnpublishVolume(volume_id="data")
@@ -162,7 +162,7 @@ def test_published_nodes_are_listed(host, volume):
     assert (entry.volume.volume_id, list(entry.status.published_node_ids)) == ("data", ["n1"])
 
 
-def test_capabilities_are_confirmed_as_they_were_asked(host, volume):
+def test_requested_capabilities_are_confirmed(host, volume):
     volume.create()
     answer = host.controller.ValidateVolumeCapabilities(
         volume_id="data", volume_capabilities=[volume.capability])
@@ -184,7 +184,7 @@ def test_identity_is_one_plugin(host):
     assert len(host.node.GetPluginCapabilities().capabilities) > 0
 
 
-def test_the_node_says_who_and_where_it_is(host):
+def test_the_node_returns_its_id_and_topology(host):
     info = host.node.NodeGetInfo()
     assert info.node_id == "n1"
     assert dict(info.accessible_topology.segments) == {"zcsi.zfs/node": "n1"}

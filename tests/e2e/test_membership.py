@@ -68,7 +68,7 @@ def switch(path, text):
 
 
 @pytest.mark.parametrize("change", [rename, rewrite, switch])
-def test_the_list_is_what_the_file_says(listed, change):
+def test_the_list_follows_the_file(listed, change):
     a, b = listed.hosts
     on(listed, b, "data")
     assert a.ids() == ["data"]
@@ -116,7 +116,7 @@ def renew(cluster):
 
 
 @pytest.mark.parametrize("known", ["read", "made", "kept"])
-def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(listed, known):
+def test_names_of_an_absent_host_stay_taken(listed, known):
     """The controller has read the names from the agent ("read"), has made them itself ("made"), or,
     if it was started after that agent had left the list, knows them from another one ("kept")."""
     a, b = listed.hosts
@@ -148,7 +148,7 @@ def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(lis
         on(listed, a, "data")
 
 
-def test_a_host_whose_names_nobody_keeps_may_have_any(listed):
+def test_a_host_without_kept_names_may_have_any_name(listed):
     a, b = listed.hosts
     on(listed, b, "data")
     wait_for(lambda: len(a.agent.ListKnownHosts().hosts) == 2, "a knows b")
@@ -167,7 +167,7 @@ def test_a_host_whose_names_nobody_keeps_may_have_any(listed):
     assert listed.where() == {"data": ["b"], "other": ["a"]}
 
 
-def test_a_host_that_a_person_forgot_stays_forgotten(listed):
+def test_a_forgotten_host_stays_forgotten(listed):
     a, b = listed.hosts
     on(listed, b, "data")
     kept(b, a)
@@ -219,7 +219,7 @@ def test_sighup_reads_the_agents_file_again(listed):
     assert a.ids() == ["data"]
 
 
-def test_a_file_that_is_not_there_yet(new_cluster, tmp_path):
+def test_a_missing_agents_file_is_waited_for(new_cluster, tmp_path):
     cluster = new_cluster()
     a = cluster.hosts[0]
     later = tmp_path / "agents"

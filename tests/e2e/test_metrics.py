@@ -234,7 +234,7 @@ def test_a_scrape_does_not_wait_for_zfs_and_counts_waiting_calls(monitored, gate
     assert done["zcsi_rpc_queue_wait_seconds_sum",] >= done["zcsi_rpc_key_wait_seconds_sum",]
 
 
-def test_connections_and_bytes(monitored):
+def test_connections_and_bytes_are_counted(monitored):
     host = monitored().start()
     endpoint = f"unix://{host.agent_socket}"
 
@@ -287,7 +287,7 @@ def test_a_missing_pool_is_not_ready(monitored, pools):
     assert Scrape(daemon)["zcsi_pool_usable", f"{pool}/zcsi"] == 1
 
 
-def test_a_node_without_a_pool(monitored):
+def test_a_node_without_a_dataset_is_ready(monitored):
     host = monitored()
     daemon = host.node_daemon
     at = daemon.argv.index("--dataset")
@@ -297,7 +297,7 @@ def test_a_node_without_a_pool(monitored):
     assert not any(key[0].startswith(("zcsi_pool", "zcsi_volume")) for key in Scrape(daemon))
 
 
-def test_without_the_programs(monitored, tmp_path):
+def test_missing_programs_are_counted(monitored, tmp_path):
     host = monitored(env={"PATH": str(tmp_path)})
     host.node_daemon.start()
     wait_for(lambda: page(host.node_daemon, "/health/ready")[1].startswith("the program 'zpool'"),
@@ -323,7 +323,7 @@ def test_reachable_and_unreachable_agents_are_counted(monitored):
         scrape["zcsi_client_connect_failures_total", gone] > 0
 
 
-def test_a_daemon_that_was_told_to_stop_is_not_ready(monitored, gate):
+def test_a_stopping_daemon_is_not_ready(monitored, gate):
     host = monitored(env=gate.env).start()
     gate.hold("/data ")
     call = Volume(host, "data").start_create()

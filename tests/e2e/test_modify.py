@@ -104,7 +104,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("key", REFUSED)
-def test_one_wrong_parameter_prevents_the_modification(made, dataset, key):
+def test_a_wrong_parameter_prevents_the_modification(made, dataset, key):
     before = run("zfs", "get", "-Hp", "all", dataset)
     with refused(CODE.INVALID_ARGUMENT, naming=key):
         change(made, {"zfs.atime": "off", key: REFUSED[key], "zfs.logbias": "throughput"})
@@ -138,14 +138,14 @@ def test_a_value_that_only_this_zfs_refuses_changes_nothing(made, dataset, key, 
     assert run("zfs", "get", "-Hp", "all", dataset) == before
 
 
-def test_copies_that_cannot_be_are_refused(made, dataset):
+def test_copies_without_a_node_are_refused(made, dataset):
     """If the new copies cannot be made, no other parameter is changed either."""
     with refused(CODE.RESOURCE_EXHAUSTED, naming="on 2 nodes"):
         change(made, {"zfs.atime": "off", "replicas": "2"})
     assert source_of(dataset, "atime") == "default"
 
 
-def test_what_copies_shall_get_is_kept_until_there_is_one(volume, dataset):
+def test_push_rules_are_kept_until_there_is_a_copy(volume, dataset):
     volume.create(parameters={"sync_every": "2m"}, mutable_parameters={"bandwidth": "1M"})
     assert get(dataset, "zcsi:push") == f"bandwidth={MIB},every=120"
     for _ in range(2):

@@ -20,13 +20,13 @@ MANY_TARGETS = ("SINGLE_NODE_MULTI_WRITER", "MULTI_NODE_READER_ONLY", "MULTI_NOD
 # ---- the number of targets, for each access mode and each difference from the first publish ----
 
 @pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
-def test_same_target_same_arguments(host, volume, mode):
+def test_a_repeated_publish_mounts_once(host, volume, mode):
     used(volume, mode).publish()
     assert points(host).count(volume.target) == 1
 
 
 @pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
-def test_same_target_other_arguments(volume, mode):
+def test_a_target_with_other_arguments_already_exists(volume, mode):
     used(volume, mode)
     before = volume.host.state()
     with refused(CODE.ALREADY_EXISTS, naming=volume.target):
@@ -36,7 +36,7 @@ def test_same_target_other_arguments(volume, mode):
 
 @pytest.mark.parametrize("flags", [[], ["noexec"]], ids=["same", "other"])
 @pytest.mark.parametrize("mode", ONE_TARGET)
-def test_other_target_where_one_is_allowed(volume, mode, flags):
+def test_a_second_target_is_refused_where_one_is_allowed(volume, mode, flags):
     used(volume, mode)
     before = volume.host.state()
     with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
@@ -47,7 +47,7 @@ def test_other_target_where_one_is_allowed(volume, mode, flags):
 
 @pytest.mark.parametrize("flags", [[], ["noexec"]], ids=["same", "other"])
 @pytest.mark.parametrize("mode", MANY_TARGETS)
-def test_other_target_where_many_are_allowed(host, volume, mode, flags):
+def test_a_second_target_is_mounted_where_many_are_allowed(host, volume, mode, flags):
     used(volume, mode)
     second = volume.target + "-2"
     volume.publish(target=second, volume_capability=capability(mode, mount_flags=flags))
@@ -308,7 +308,7 @@ def test_repeated_calls_restore_the_mounts_of_a_reset_host(host, volume):
     assert volume.down().host.mounts() == [] and not os.path.lexists(volume.target)
 
 
-def test_the_capabilities_of_the_node(host):
+def test_the_node_has_all_capabilities(host):
     kinds = csi.NodeServiceCapability.RPC.Type
     offered = {kinds.Name(row.rpc.type) for row in host.node.NodeGetCapabilities().capabilities}
     assert offered == set(kinds.keys()) - {"UNKNOWN"}

@@ -43,7 +43,7 @@ def test_a_volume_is_made_used_and_deleted_at_one_socket(host):
     assert "data" not in host.leaves()
 
 
-def test_what_the_node_says_is_said(host):
+def test_answers_of_the_node_are_returned(host):
     info = host.node.NodeGetInfo()
     assert (info.node_id, info.accessible_topology.segments["zcsi.zfs/node"]) == ("n1", "n1")
     with refused(CODE.NOT_FOUND, naming="nothing"):
@@ -67,7 +67,7 @@ def test_a_node_that_hangs_or_is_down_stops_no_other_call(host):
     wait_for(lambda: host.node.NodeGetInfo.future().code() is CODE.OK, "the node answers again")
 
 
-def test_without_the_option_there_is_no_node(new_host):
+def test_the_node_service_needs_the_option(new_host):
     made = new_host().start()
     with refused(CODE.UNIMPLEMENTED, naming="csi.v1.Node"):
         made.controller.NodeGetInfo()

@@ -52,7 +52,7 @@ def host(sshd, new_host):
     return new_host(node_args=OVER_SSH, env=sshd.env).start()
 
 
-def test_a_volume_lives(host):
+def test_a_volume_over_ssh_lives_a_whole_life(host):
     volume = OnServer(host, "data")
     volume.create()
     snapshot = host.controller.CreateSnapshot(source_volume_id=volume.id, name="s").snapshot
@@ -173,7 +173,7 @@ def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
     assert [row.id for row in agent.ListDatasets().datasets] == ["data"]
 
 
-def test_a_zfs_killed_on_the_server_is_an_error_that_says_so(host, gate):
+def test_a_zfs_killed_on_the_server_is_an_error(host, gate):
     volume = OnServer(host, "data")
     gate.hold(" create ")
     call = volume.start_create()
@@ -200,7 +200,7 @@ def test_a_volume_over_ssh_is_not_mounted_locally(host):
     assert host.leaves() == []
 
 
-def test_in_the_sandbox_of_its_unit(sshd, new_host):
+def test_the_sandbox_of_its_unit_suffices(sshd, new_host):
     host = new_host(node_args=OVER_SSH, env=sshd.env)
     host.node_daemon.argv[:0] = sandbox("zcsi-node")
     OnServer(host.start(), "data").create()

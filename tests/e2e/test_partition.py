@@ -67,7 +67,7 @@ def test_all_calls_succeed_over_a_slow_network(wired):
 
 
 @pytest.mark.parametrize("way", ["there", "back"])
-def test_one_way_loss(wired, way):
+def test_calls_fail_over_a_one_way_loss(wired, way):
     a, b = wired.hosts
     near = Volume(a, "near").create(accessibility_requirements=topology("a")).volume.volume_id
     wired.wires[1].lose(way)
@@ -91,7 +91,7 @@ STEPS = {  # a word in the arguments of the zfs command that each call runs
     "unsnapshot": "destroy", "delete": "destroy"}
 
 
-def test_an_agent_is_killed_in_the_middle_of_each_call(new_cluster, gate):
+def test_calls_are_repeated_after_a_kill_of_their_agent(new_cluster, gate):
     cluster = new_cluster(env=gate.env, controller_args=("--roll-call", "1"))
     b = cluster.hosts[1]
     for name, call in calls_of(b, "data").items():
@@ -117,7 +117,7 @@ def small(pools):
     return pools.create(f"small{os.getpid()}", 128)
 
 
-def test_a_full_pool(pool, small, new_cluster):
+def test_a_full_pool_is_resource_exhausted(pool, small, new_cluster):
     cluster = new_cluster(pools=(pool, small), node_args=("--rescan", "1"))
     a, b = cluster.hosts
     thick = {"provisioning": "thick"}

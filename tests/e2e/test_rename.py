@@ -67,7 +67,7 @@ def test_a_volume_is_found_under_its_new_name_alone(host, volume, dataset):
     assert host.ids() == ["a new [0]", "data"]
 
 
-def test_its_snapshots_have_its_new_name_in_their_ids(host, volume, dataset):
+def test_ids_of_snapshots_have_the_new_name(host, volume, dataset):
     volume.create()
     write(volume, "at s")
     take(volume)
@@ -148,7 +148,7 @@ def test_a_volume_in_use_keeps_its_name(host, volume):
     assert rename(host)["state"] == "renamed"
 
 
-def test_what_cannot_come_along_is_in_the_way(host, volume, dataset):
+def test_copies_and_children_prevent_a_rename(host, volume, dataset):
     volume.create()
     run("zfs", "set", "zcsi:members=00112233aabbccdd:300:n1,n2", dataset)
     host.read_again()
@@ -164,7 +164,7 @@ def test_what_cannot_come_along_is_in_the_way(host, volume, dataset):
 @pytest.mark.parametrize("new, said", [
     ("data", "has that name"), ("a\x07b", "control character"), ("", "NEW"),
     ("n" * 129, "128")])
-def test_a_wrong_name(host, volume, new, said):
+def test_a_wrong_name_is_refused(host, volume, new, said):
     volume.create()
     assert said in refusal(host, new)
     assert host.ids() == ["data"]
@@ -216,7 +216,7 @@ def test_a_dataset_that_is_no_volume_is_in_the_way(host, volume):
     assert host.ids() == ["data"] and snapshots.listed(host) == ["data@s"]
 
 
-def test_a_snapshot_whose_name_would_be_too_long(host, volume, dataset):
+def test_a_name_too_long_for_a_snapshot_is_refused(host, volume, dataset):
     volume.create()
     leaf = "s" * (255 - len(dataset) - 1)
     run("zfs", "snapshot", f"{dataset}@{leaf}")

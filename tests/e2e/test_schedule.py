@@ -68,7 +68,7 @@ def test_a_repeated_look_takes_no_second_one(host, volume, dataset):
     assert units(dataset) == ["yearly"]
 
 
-def test_old_ones_go_and_nothing_else(host, volume, dataset):
+def test_old_snapshots_go_and_nothing_else(host, volume, dataset):
     volume.create()
     old(dataset, "2020-01-01T00:00:00Z_yearly", "2021-01-01T00:00:00Z_daily_yearly",
         "2022-01-01T00:00:00Z_yearly", "2022-01-01T00:00:00Z", "2020-01-01T00:00:00Z_mine")
@@ -88,7 +88,7 @@ def test_old_ones_go_and_nothing_else(host, volume, dataset):
     assert len(leaves(dataset)) == 4
 
 
-def test_what_a_clock_that_was_ahead_has_made_ends_no_other(host, volume, dataset):
+def test_snapshots_with_a_future_time_destroy_no_others(host, volume, dataset):
     volume.create()
     future = ["2098-01-01T00:00:00Z_daily", "2099-01-01T00:00:00Z_daily"]
     old(dataset, "2020-01-01T00:00:00Z_daily", "2021-01-01T00:00:00Z_daily", *future)
@@ -99,7 +99,7 @@ def test_what_a_clock_that_was_ahead_has_made_ends_no_other(host, volume, datase
     assert set(future) | {"2021-01-01T00:00:00Z_daily"} <= set(leaves(dataset))
 
 
-def test_none_keeps_what_is_there(host, volume, dataset):
+def test_keep_none_destroys_no_snapshot(host, volume, dataset):
     volume.create(parameters={"keep": "daily=1"})
     taken(dataset, "daily")
     change(volume, "none")
@@ -111,7 +111,7 @@ def test_none_keeps_what_is_there(host, volume, dataset):
     assert len(units(dataset)) == 2
 
 
-def test_they_are_restored_through_csi_but_not_deleted(host, volume, dataset):
+def test_scheduled_snapshots_are_restored_but_not_deleted_by_csi(host, volume, dataset):
     volume.create(parameters={"keep": "daily=1"})
     taken(dataset, "daily")
     leaf, = leaves(dataset)
@@ -121,14 +121,14 @@ def test_they_are_restored_through_csi_but_not_deleted(host, volume, dataset):
         host.controller.DeleteSnapshot(snapshot_id=f"data@{leaf}")
 
 
-def test_they_do_not_keep_a_deleted_volume(host, volume, dataset):
+def test_scheduled_snapshots_do_not_keep_a_deleted_volume(host, volume, dataset):
     volume.create(parameters={"keep": "daily=1"})
     taken(dataset, "daily")
     volume.delete()
     wait_for(lambda: host.leaves() in ([], ["_trash"]), "the volume is destroyed")
 
 
-def test_they_stay_as_long_as_the_trash_keeps_the_volume(new_host):
+def test_scheduled_snapshots_stay_with_their_deleted_volume(new_host):
     host = new_host(node_args=["--trash-ttl", 100000]).start()
     volume = Volume(host, "data")
     volume.create(parameters={"keep": "daily=1"})

@@ -73,7 +73,7 @@ def test_a_received_stream_is_the_same_snapshot(host, full, tmp_path):
         assert get(f"{host.parent}/_copy@{leaf}", "guid") == get(snapshot.zfs_name, "guid")
 
 
-def test_mistakes_are_named(host, full):
+def test_wrong_snapshots_are_refused(host, full):
     host.agent.CreateDataset(id="other", size=8 * MIB)
     host.agent.SnapshotDataset(id="other", name="three")
     assert "snapshot 'data@none' does not exist" in failed(host, "data@none")
@@ -147,7 +147,7 @@ def test_sigterm_ends_a_stream_that_is_not_read(host, full):
     host.restart(host.node_daemon)
 
 
-def test_four_streams_at_a_time(host, full):
+def test_at_most_four_streams_run_at_a_time(host, full):
     running = [begun(host, full) for _ in range(4)]
     assert "try again when one has ended" in failed(host, "data@one")
     for process in running:

@@ -100,7 +100,7 @@ def test_the_limit_follows_the_size_of_the_pool(limited):
 
 
 @pytest.mark.parametrize("fields", [{}, {"parameters": {"provisioning": "thick"}}])
-def test_all_that_makes_or_grows_a_volume_counts(limited, fields):
+def test_each_way_to_make_or_grow_a_volume_counts(limited, fields):
     host = limited("--limit", "prod-=16M", "--trash-ttl", 1000)
     volume = Volume(host, "prod-a")
     volume.create(**fields)
@@ -161,7 +161,7 @@ def test_a_received_volume_waits_for_room(limited):
     assert host.ids() == ["copy", "data"] and not is_left(host)
 
 
-def test_what_others_change_counts(limited):
+def test_changes_by_hand_count(limited):
     host = limited("--limit", "prod-=16M")
     create(host, "prod-a")
     run("zfs", "set", f"refquota={2 * SIZE}", host.dataset("prod-a"))

@@ -61,7 +61,7 @@ def comes_to_life(host):
     Volume(host, "data").up().down().delete()
 
 
-def test_without_the_pool(start, pools):
+def test_a_missing_pool_is_waited_for(start, pools):
     host = start(f"e2elate{os.getpid()}/zcsi")
     answers_without_zfs(host)
     says_what_is_missing(host, f"e2elate{os.getpid()}")
@@ -69,7 +69,7 @@ def test_without_the_pool(start, pools):
     comes_to_life(host)
 
 
-def test_without_the_parent(start, pool):
+def test_a_missing_parent_is_waited_for(start, pool):
     host = start(f"{pool}/later")
     answers_without_zfs(host)
     says_what_is_missing(host, f"{pool}/later")
@@ -78,7 +78,7 @@ def test_without_the_parent(start, pool):
     run("zfs", "destroy", f"{pool}/later")
 
 
-def test_without_zfs_in_the_path(start, pool):
+def test_a_missing_zfs_is_named(start, pool):
     host = start(f"{pool}/any", env={"PATH": "/nonexistent"})
     answers_without_zfs(host)
     says_what_is_missing(host, "zfs")

@@ -68,7 +68,7 @@ def absent_at(host, volume):
 
 
 @pytest.mark.parametrize("rpc", ["NodeGetVolumeStats", "NodeExpandVolume"])
-def test_a_path_where_the_volume_is_not_mounted(host, volume, rpc):
+def test_a_path_without_the_volume_is_refused(host, volume, rpc):
     volume.create()
     call = getattr(host.node, rpc)
     for path in absent_at(host, volume):

@@ -72,7 +72,7 @@ def sent(host, certificates):
                           capture_output=True, check=False)
 
 
-def test_who_may_create_volumes_may_not_read_them(start, certificates):
+def test_a_controller_may_not_read_volumes(start, certificates):
     done = sent(start(), certificates)
     assert (done.returncode, done.stdout) == (1, b"")
     assert "no --allow lets that call zcsi.v1.Copy" in done.stderr.decode()

@@ -94,7 +94,7 @@ def test_the_oldest_goes_first_and_no_more_than_it_takes(crowded):
     assert metric(host, "zcsi_trash_emptied_early_bytes_total") == line["freed_bytes"]
 
 
-def test_it_goes_on_until_there_is_room(crowded):
+def test_volumes_are_destroyed_until_there_is_room(crowded):
     host = crowded(60)
     for name, ago in (("a", 3000), ("b", 2000), ("c", 1000)):
         delete(host, filled(host, name), ago)
@@ -111,7 +111,7 @@ def test_with_0_nothing_is_destroyed_early(crowded):
     assert trashed(host) == [leaf] and not early(host)
 
 
-def test_what_is_needed_or_of_unknown_age_stays(crowded):
+def test_needed_volumes_and_those_of_unknown_age_stay(crowded):
     """A pool without any room: all that may go goes, and what else is in the trash stays."""
     host = crowded(90)
     now = int(time.time())

@@ -47,7 +47,7 @@ def test_nothing_is_destroyed_before_its_number_is_typed(host):
     assert empty(host) == ({}, "")
 
 
-def test_one_volume_is_destroyed(host, volume):
+def test_a_named_volume_is_destroyed(host, volume):
     volume.create()
     deleted(host, "one", "two")
     assert "'zcsi trash empty one --destroy 1'" in empty(host, "one", status=3)[1]
@@ -56,7 +56,7 @@ def test_one_volume_is_destroyed(host, volume):
     assert left.startswith("two-") and host.ids() == ["data"]
 
 
-def test_what_can_be_restored_from_a_snapshot_stays(host, volume):
+def test_volumes_with_snapshots_stay(host, volume):
     volume.create()
     take(volume)
     volume.delete()
@@ -80,7 +80,7 @@ def test_the_origin_of_a_clone_stays(host, volume):
     assert in_zfs(host) == before and host.ids() == [copy.id]
 
 
-def test_what_is_mounted_or_has_children_stays(host, tmp_path):
+def test_mounted_volumes_and_those_with_children_stay(host, tmp_path):
     deleted(host, "one", "two")
     one, two = (host.dataset(f"_trash/{leaf}") for leaf in sorted(trashed(host)))
     run("zfs", "create", "-o", "mountpoint=none", f"{two}/below")

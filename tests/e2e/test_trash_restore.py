@@ -60,7 +60,7 @@ def test_a_restored_volume_is_as_it_was(host, volume):
     assert host.ids() == ["data"]
 
 
-def test_of_two_with_one_name_one_is_chosen(host, volume):
+def test_a_deleted_volume_is_chosen_by_its_guid(host, volume):
     guids = []
     for _ in range(2):
         volume.create()
@@ -110,5 +110,5 @@ def test_a_clone_in_use_stays_mounted(host, volume):
 @pytest.mark.parametrize("words, said", [
     (("restore",), "zcsi trash restore VOLUME"), (("burn",), "zcsi trash list"),
     (("restore", "none"), "no trash has a volume 'none'")])
-def test_wrong_words(host, words, said):
+def test_wrong_arguments_are_refused(host, words, said):
     assert said in zcsi(host, "trash", *words, status=1)

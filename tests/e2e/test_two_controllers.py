@@ -93,7 +93,7 @@ def settle(cluster, answered):
     assert cluster.where() == {name: list(places) for name, places in answered.items()}
 
 
-def test_one_name_is_one_volume(cluster):
+def test_a_name_is_one_volume(cluster):
     names = [f"v{n}" for n in range(100)]
     answered = {}
     for at in range(0, len(names), AT_ONCE):
@@ -121,7 +121,7 @@ def takers(cluster, sources, take, name):
 
 
 @pytest.mark.parametrize("take", [snapshot_of, group_of])
-def test_one_name_is_one_snapshot(cluster, take):
+def test_a_name_is_one_snapshot(cluster, take):
     sources = ["on-a", "on-b"]
     for source, node in zip(sources, "ab"):
         cluster.hosts[0].controller.CreateVolume(
@@ -136,7 +136,7 @@ def test_one_name_is_one_snapshot(cluster, take):
 
 # The test creates and destroys a thousand volumes, which takes minutes.
 @pytest.mark.timeout(900)
-def test_one_name_is_one_volume_while_agents_are_killed(cluster):
+def test_a_name_is_one_volume_while_agents_are_killed(cluster):
     trouble = Trouble(cluster.hosts, seed=7)
     answered = {}
     trouble.start()

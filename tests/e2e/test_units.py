@@ -47,7 +47,7 @@ def host(new_host, certificates):
     return made.start()
 
 
-def test_a_volume_lives(host):
+def test_a_volume_lives_a_whole_life(host):
     volume = Volume(host, "data").up()
     Path(volume.target, "file").write_text("kept")
     assert Path(volume.staging, "file").read_text() == "kept"

@@ -68,7 +68,7 @@ def test_a_node_that_answers_is_asked(host, other, volume):
     assert published(volume) == "n1:5:rw"
 
 
-def test_of_a_node_that_is_away_a_person_says_that_it_is_off(host, other, volume):
+def test_an_absent_node_needs_force(host, other, volume):
     volume.create()
     plant(volume, AWAY)
     said = zcsi(host, "unpublish", "data", status=1)
@@ -96,7 +96,7 @@ def test_a_record_of_an_earlier_owner_ends_without_a_question(host, volume):
     assert published(volume) == "-"
 
 
-def test_a_record_that_cannot_be_read(host, volume):
+def test_an_unreadable_record_needs_force(host, volume):
     volume.up()
     plant(volume, "nonsense")
     assert "cannot be read" in zcsi(host, "unpublish", "data", status=1)

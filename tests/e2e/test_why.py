@@ -39,7 +39,7 @@ def pair(new_host, other):
     return new_host(agents=[target(other)], controller_args=("--roll-call", "1")).start(), other
 
 
-def test_a_volume_without_copies(host, volume):
+def test_a_volume_without_copies_is_described(host, volume):
     volume.create()
     said = why(host, "data")["-"]
     assert f"it is on node 'n1', as {host.dataset('data')}" in said
@@ -49,13 +49,13 @@ def test_a_volume_without_copies(host, volume):
     assert said.endswith("nothing stops it\n")
 
 
-def test_a_volume_in_use(host, volume):
+def test_the_node_of_a_volume_in_use_is_printed(host, volume):
     volume.create()
     volume.attach()
     assert "attached to node 'n1'" in why(host, "data")["-"]
 
 
-def test_a_volume_that_is_missing(host, volume):
+def test_similar_names_of_a_missing_volume_are_printed(host, volume):
     """The host has a volume with a similar name, and a deleted one of this name with a snapshot."""
     volume.create()
     take(volume, "monday")
@@ -69,7 +69,7 @@ def test_a_volume_that_is_missing(host, volume):
     assert printed["why"][0]["effect"] == "stops" and printed["silent"] == []
 
 
-def test_a_volume_that_is_there_twice(host, other):
+def test_both_nodes_of_a_duplicate_are_printed(host, other):
     for each in (host, other):
         each.agent.CreateDataset(id="data", size=8 * MIB)
     said = why(host, "data", other, status=1)
@@ -77,7 +77,7 @@ def test_a_volume_that_is_there_twice(host, other):
     assert host.dataset("data") in said["-"] and other.dataset("data") in said["-"]
 
 
-def test_a_volume_on_a_silent_node(pair):
+def test_the_node_of_an_unreachable_volume_is_printed(pair):
     """zcsi knows the node of the volume even without a controller, because the other agent keeps
     the names of the silent one."""
     near, far = pair
@@ -100,7 +100,7 @@ def test_a_volume_on_a_silent_node(pair):
     assert why(near, "own", far)["-"].endswith("nothing stops it\n")
 
 
-def test_copies_that_get_nothing(host, volume):
+def test_copies_without_pushes_are_reported(host, volume):
     volume.create()
     run("zfs", "set", "zcsi:members=00112233aabbccdd:300:n1,n2", host.dataset("data"))
     host.read_again()
@@ -111,7 +111,7 @@ def test_copies_that_get_nothing(host, volume):
     assert said["-"].endswith("nothing stops it now\n")
 
 
-def test_draining_a_node_whose_volumes_stay(host, volume):
+def test_drain_reports_volumes_that_stay(host, volume):
     assert drain(host, "n1").stdout == ""
     volume.create()
     volume.attach()

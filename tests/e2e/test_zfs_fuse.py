@@ -128,7 +128,7 @@ def test_the_health_of_a_dead_mount_says_what_to_do(host, dead):
     dead.unstage()
 
 
-def test_a_person_ends_the_publication_of_a_client_by_nfs_that_is_gone(host, volume):
+def test_the_publication_of_a_lost_nfs_client_ends_with_force(host, volume):
     """No call marks the publication as idle, so it keeps other nodes from the volume until a person
     removes it with the command in jobs/README.md."""
     volume.create()

@@ -32,7 +32,7 @@ def delegated(pool):
         os.chown(SOCKET, 0, 0)
 
 
-def test_a_volume_lives(delegated, new_host):
+def test_a_volume_of_another_user_lives_a_whole_life(delegated, new_host):
     host = new_host(node_args=USER).start()
     volume = Volume(host, "data").up()
     Path(volume.target, "file").write_text("kept")
@@ -70,7 +70,7 @@ def test_every_zfs_runs_as_that_user_without_capabilities(delegated, new_host, n
     call.result()
 
 
-def test_one_that_hangs_is_waited_for(delegated, new_host, gate):
+def test_a_zfs_that_hangs_is_waited_for(delegated, new_host, gate):
     """zcsi-node has no right to kill a zfs of another user."""
     os.chmod(gate.folder, 0o755)
     host = new_host(node_args=(*USER, "--zfs-timeout", str(3 * PATIENCE)), env=gate.env).start()
@@ -83,7 +83,7 @@ def test_one_that_hangs_is_waited_for(delegated, new_host, gate):
     assert host.leaves() == ["data"]
 
 
-def test_in_the_sandbox_of_its_unit(delegated, new_host):
+def test_the_sandbox_of_its_unit_suffices(delegated, new_host):
     host = new_host(node_args=USER)
     host.node_daemon.argv[:0] = sandbox("zcsi-node")
     Volume(host.start(), "data").up().down().delete()

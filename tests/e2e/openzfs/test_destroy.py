@@ -14,7 +14,7 @@ from crash.state import names
 from daemon import wait_for
 from host import get, run, Volume
 from processes import during, verbs
-from test_behind_our_back import feeds
+from test_changes_by_hand import feeds
 from zvols import zvol
 
 OURS = ("-o", "zcsi:version=1", "-o", "zcsi:volume=data", "-o", "canmount=noauto")
