@@ -78,7 +78,7 @@ static void on_timer(void *arg)
 		fail(&error, ERR_DEADLINE_EXCEEDED, "'%s' did not answer %s in time",
 		     client_endpoint(stream->client), stream->method->name);
 		if (conn)
-			conn_doubt(&stream->base);
+			conn_probe(&stream->base);
 		give_up(stream, &error);
 		if (conn)
 			conn_wake(conn);

@@ -18,7 +18,7 @@ enum {
 	DEADLINE_HANDSHAKE, /* latest time for the peer's first SETTINGS */
 	DEADLINE_SETTINGS,  /* latest time for the acknowledgement of our SETTINGS */
 	DEADLINE_WRITE,     /* latest time for the socket to accept a queued byte */
-	DEADLINE_PING,      /* latest time for any byte after the PING of conn_doubt */
+	DEADLINE_PING,      /* latest time for any byte after the PING of conn_probe */
 	DEADLINE_GOAWAY,    /* time to send the second GOAWAY */
 	DEADLINE_DRAIN,     /* time to call role->overdue for the streams still open */
 	DEADLINE_LINGER,    /* latest time for the peer to close its side */
@@ -49,7 +49,7 @@ struct conn {
 	bool progress;                /* true if the socket accepted a byte in this turn */
 	bool hung_up;                 /* true if the socket accepts no more; it is still read */
 	unsigned packed, sent;        /* numbers of requests: serialised; of these, written */
-	unsigned heard;               /* number of reads that brought bytes */
+	unsigned n_reads;             /* number of reads that brought bytes */
 	uint32_t goaway_code;         /* error code of the GOAWAY sent; 0 without one */
 	size_t received, payload;     /* bytes in this rate period: all; headers and DATA */
 	int64_t counted_since;        /* start of the rate period, in loop milliseconds */

@@ -264,7 +264,7 @@ void conn_feed(struct conn *conn, const uint8_t *bytes, size_t n)
 	ssize_t taken = nghttp2_session_mem_recv(conn->session, bytes, n);
 	if (taken < 0)
 		conn_fail(conn, nghttp2_strerror((int)taken));
-	conn->heard++;
+	conn->n_reads++;
 	conn->deadlines[DEADLINE_PING] = NO_DEADLINE;
 }
 

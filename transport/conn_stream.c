@@ -110,7 +110,7 @@ int conn_request(struct conn *conn, struct stream *stream, const nghttp2_nv *fie
 		conn_leave(conn);
 		return -1;
 	}
-	stream->heard = conn->heard;
+	stream->n_reads = conn->n_reads;
 	conn_add_stream(conn, stream, id);
 	return 0;
 }
@@ -120,11 +120,11 @@ bool conn_may_have_sent(const struct stream *stream)
 	return stream->packed > 0 && stream->packed <= stream->conn->sent;
 }
 
-void conn_doubt(const struct stream *stream)
+void conn_probe(const struct stream *stream)
 {
 	struct conn *conn = stream->conn;
 
-	if (conn->heard != stream->heard || conn->deadlines[DEADLINE_PING] != NO_DEADLINE)
+	if (conn->n_reads != stream->n_reads || conn->deadlines[DEADLINE_PING] != NO_DEADLINE)
 		return;
 	conn->deadlines[DEADLINE_PING] = now_ms() + conn->limits->ping_ms;
 	nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);

@@ -18,10 +18,10 @@ struct stream {
 	struct conn *conn;
 	struct stream *next, **link; /* neighbours in conn->streams (list.h) */
 	int32_t id;
-	bool headed;     /* true once the first header block is complete */
-	bool done;       /* true once answered, reset or closed: received bytes are dropped */
-	unsigned packed; /* client: number of this request on the connection; 0: not serialised */
-	unsigned heard;  /* client: value of conn->heard when the request was opened */
+	bool headed;      /* true once the first header block is complete */
+	bool done;        /* true once answered, reset or closed: received bytes are dropped */
+	unsigned packed;  /* client: number of this request on the connection; 0: not serialised */
+	unsigned n_reads; /* client: value of conn->n_reads when the request was opened */
 	struct head head;
 	size_t received; /* DATA bytes received, to be compared with content-length */
 	size_t unused;   /* DATA bytes received and not consumed */
@@ -45,7 +45,7 @@ bool conn_may_have_sent(const struct stream *stream);
  * Client only: send a PING if the peer has sent nothing since conn_request. The connection fails
  * unless bytes arrive within limits->ping_ms.
  */
-void conn_doubt(const struct stream *stream);
+void conn_probe(const struct stream *stream);
 /* Server only: begin the answer with n header fields, which are copied. */
 void conn_respond(struct stream *stream, const nghttp2_nv *fields, size_t n);
 /*
