@@ -317,10 +317,10 @@ def test_a_stop_finishes_running_calls(own_controller):
     with 0. The running call waits for a silent agent until that closes its connection."""
     with socket.socket(socket.AF_UNIX) as silent_agent, \
             Peer(own_controller.place, patience=10) as peer, \
-            Peer(own_controller.place, patience=10) as deaf:
+            Peer(own_controller.place, patience=10) as idle:
         silent_agent.bind(str(own_controller.agent))
         silent_agent.listen()
-        assert_ok(deaf.ask())
+        assert_ok(idle.ask())
         capability = b"\x12\x00\x1a\x02\x08\x01"
         create = message(b"\x0a\x01v" + b"\x1a" + bytes([len(capability)]) + capability)
         peer.send(call(1, fields_of(path=CREATE, more=[("grpc-timeout", "60S")]), create))
@@ -339,8 +339,8 @@ def test_a_stop_finishes_running_calls(own_controller):
         silent_agent.close()
         agent_connection.close()
         assert peer.answer(1).code != OK
-        assert peer.drained() and deaf.drained()
-        assert len(deaf.goaways) == 2
+        assert peer.drained() and idle.drained()
+        assert len(idle.goaways) == 2
         assert own_controller.process.wait(10) == 0
 
 
