@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """A node answers before and without ZFS, reports what is missing, and recovers once it exists."""
+import contextlib
+import fcntl
+import mmap
 import os
+import select
 import shutil
 import signal
 import socket
@@ -159,6 +163,19 @@ def test_two_nodes_never_work_on_one_dataset(start, host):
     comes_to_life(second)
 
 
+@contextlib.contextmanager
+def unread_pipe(path):
+    """Make a pipe of two pages at the path. Yield a function that returns true if the pipe is full,
+    as poll(2) has it: no page is empty."""
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDWR)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 2 * mmap.PAGESIZE)
+    try:
+        yield lambda: not select.select([], [reader], [], 0)[1]
+    finally:
+        os.close(reader)
+
+
 def ends(daemon):
     daemon.spawn()
     status = daemon.wait()
@@ -241,6 +258,18 @@ PRIVATE = {
     "zcsi-node": lambda folder: ("--agent-endpoint", f"unix://{folder}/agent.sock"),
     "zcsi-controller": lambda folder: ("--agent", f"unix://{folder}/agent.sock"),
 }
+
+
+@pytest.mark.parametrize("program", PRIVATE)
+def test_a_log_that_is_not_read_delays_nothing(program, tmp_path):
+    daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path))
+    with unread_pipe(daemon.log_path) as is_full:
+        daemon.start()
+        client = daemon.client()
+        for _ in range(100):
+            client.Probe()
+        assert is_full()
+        daemon.stop()
 
 
 def test_a_node_refuses_a_wrong_topology(tmp_path):
