@@ -218,7 +218,7 @@ int replica_check_caller(const struct tls_names *caller, const char *const *node
 			return 0;
 	auto_free char *names = tls_names_text(caller);
 	return fail(err, ERR_PERMISSION_DENIED,
-		    "the certificate of the caller is for %s, which is no node that has data of "
+		    "the certificate of the caller is for %s, and not for a node that has data of "
 		    "volume '%s'",
 		    names, id);
 }

@@ -71,7 +71,7 @@ def test_the_certificate_of_an_agent_is_for_another_host(site):
 
 @pytest.mark.parametrize("days,words,effect", [(9, "ends in 9 days", "may stop"),
                                                (-1, "ended at", "stops")])
-def test_the_certificate_of_zcsi_ends_soon(site, days, words, effect):
+def test_an_ending_certificate_of_zcsi_is_reported(site, days, words, effect):
     made.grow_old(site.certs, OURS, f"DNS:{OURS},IP:127.0.0.1", days)
     site.mended(f"the certificate of zcsi, '{site.certs}/{OURS}.pem', {words}", effect,
                 f"jobs/local/certs certs {OURS},127.0.0.1")

@@ -67,7 +67,7 @@ def test_all_calls_succeed_over_a_slow_network(wired):
 
 
 @pytest.mark.parametrize("way", ["there", "back"])
-def test_calls_fail_over_a_one_way_loss(wired, way):
+def test_a_one_way_loss_fails_only_calls_for_that_host(wired, way):
     a, b = wired.hosts
     near = Volume(a, "near").create(accessibility_requirements=topology("a")).volume.volume_id
     wired.wires[1].lose(way)

@@ -124,7 +124,7 @@ def test_snapshots_and_clones_have_the_last_writes(host, pools):
         assert has_all(host, made)
 
 
-def test_a_rollback_keeps_the_last_writes(pair, pools, tmp_path):
+def test_a_rollback_keeps_the_last_writes(pair, pools):
     """The last writes are in the snapshot that zcsi takes of the present state first."""
     volume = up(pair.owner)
     pair.owner.agent.SnapshotDataset(id="data", name="good")
