@@ -27,7 +27,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-#define STDERR_MAX ((size_t)4096) /* bytes of stderr that are kept */
+#define STDERR_MAX ((size_t)32768) /* bytes of stderr that are kept: 64 lines about names of ZFS */
 #define READ_MAX   ((size_t)16384)
 
 /* An output of the child: the read end of its pipe, and the bytes read from it. */

@@ -31,7 +31,7 @@ struct exec {
 struct exec_result {
 	int status;  /* exit status, or CHILD_SIGNALLED + signal (common/child.h) */
 	char *out;   /* all of stdout, NUL-terminated */
-	char *error; /* first 4 KiB of stderr, NUL-terminated, without trailing newlines */
+	char *error; /* first 32 KiB of stderr, NUL-terminated, without trailing newlines */
 };
 
 /*

@@ -188,8 +188,8 @@ static int fail_lost(const char *const *argv, const char *output, struct error *
 }
 
 /*
- * Fail because a reading failed. Only names that zfs names as missing are gone, so a line of zfs
- * about anything else decides. Lines of a shell or of ssh do not count.
+ * Fail because a reading found names missing. Only these are gone, so a line of zfs about anything
+ * else decides. Lines of a shell or of ssh do not count.
  */
 static int fail_reading(const char *said, struct error *err)
 {
@@ -219,7 +219,7 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 		return fail(err, ERR_UNAVAILABLE,
 			    "'%s %s' was killed by a signal on the server '%s'; try again", argv[0],
 			    argv[1], ssh_server());
-	if (result->status && is_reading(argv) && *result->error)
+	if (result->status && is_reading(argv) && strstr(result->error, MISSING))
 		return fail_reading(result->error, err);
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);

@@ -2,6 +2,8 @@
 /* Programs that a stopping zcsi-node does not wait for, and the errors of those that only read. */
 #include "tests/cmocka.h"
 
+#include <string.h>
+
 #include "common/exec.h"
 #include "common/mem.h"
 #include "node/zfs/zfs_run.h"
@@ -50,10 +52,11 @@ static void changes_and_streams_run_to_their_end(void **state)
 	assert_false(RUN("zfs", "send", "-w", "t@s"));
 }
 
+static struct error err; /* the error of the last program */
+
 static enum error_code code_of(const char *text)
 {
 	const char *const argv[] = {"zfs", "get", "guid", "t/a", "t/b", NULL};
-	struct error err = {.code = ERR_OK};
 
 	printed = text;
 	assert_int_equal(zfs_run(argv, &err), -1);
@@ -73,6 +76,10 @@ static void names_are_missing_only_if_nothing_else_failed(void **state)
 	assert_int_equal(code_of("cannot open 't/a': pool I/O is currently suspended\n"
 				 "cannot open 't/b': dataset does not exist"),
 			 ERR_UNAVAILABLE);
+	assert_int_equal(code_of("connect: Permission denied\n"
+				 "internal error: failed to initialize ZFS library"),
+			 ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "chown NAME /run/zfs/zfs_socket"));
 	assert_int_equal(code_of("bash: warning: setlocale: LC_ALL: cannot change locale\n"
 				 "cannot open 't/a': dataset does not exist"),
 			 ERR_NOT_FOUND);
@@ -80,8 +87,6 @@ static void names_are_missing_only_if_nothing_else_failed(void **state)
 
 static int stoppable_programs(void **state)
 {
-	struct error err;
-
 	(void)state;
 	return zfs_run_stoppable(&err);
 }
