@@ -190,16 +190,18 @@ static int check_server(struct arena *arena, int stop, struct error *err)
 	return failed;
 }
 
-/* Lock `settling`, or fail after SETTLE_MS, so that callers do not wait for each other for longer. */
+/* Lock `settling`, or fail after SETTLE_MS: callers do not wait for each other for longer. */
 static int lock_within(struct error *err)
 {
 	struct timespec deadline;
 
-	clock_gettime(CLOCK_REALTIME, &deadline);
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
 	deadline.tv_sec += SETTLE_MS / 1000;
-	if (!pthread_mutex_timedlock(&settling, &deadline))
+	if (!pthread_mutex_clocklock(&settling, CLOCK_MONOTONIC, &deadline))
 		return 0;
-	return fail(err, ERR_UNAVAILABLE, "the server '%s' has not answered for %d s; try again",
+	return fail(err, ERR_UNAVAILABLE,
+		    "other calls have been asking the server '%s' for %d s which zfs still run; "
+		    "try again",
 		    server, SETTLE_MS / 1000);
 }
 
@@ -239,7 +241,7 @@ int ssh_settle(int stop, struct error *err)
 	if (!server || is_settled(&before))
 		return 0;
 	if (lock_within(err) < 0)
-		return -1;
+		return fail_unsettled(err);
 	auto_unlock pthread_mutex_t *held = &settling;
 	if (is_settled(&before))
 		return 0;
