@@ -127,7 +127,7 @@ variable "zfs_timeout" {
 variable "max_volumes" {
   type        = number
   default     = 0
-  description = "How many volumes may be published to one client at a time; 0: no limit."
+  description = "How many volumes may be attached to one client at a time; 0: no limit."
 }
 
 variable "allow" {

@@ -79,8 +79,8 @@ static const struct option_row options[] = {
 	 .ret_text = &given.zfs_user},
 	{"zfs-over-ssh", "ZCSI_ZFS_OVER_SSH", "USER@HOST", NULL,
 	 "Run every zfs and zpool on this server, which has the pool and nothing of zcsi, by ssh, "
-	 "with the keys and known_hosts of the user of zcsi-node. Its volumes are used by NFS alone. "
-	 "Without it, here.",
+	 "with the keys and known_hosts of the user of zcsi-node. Its volumes are used by NFS "
+	 "alone. Without it, here.",
 	 .ret_text = &given.zfs_over_ssh},
 	{"rescan", "ZCSI_RESCAN", "SECONDS", "30",
 	 "How often to look for what others changed in the pool; after a look, it rests ten times "
