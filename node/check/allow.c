@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "node/zfs/zfs_allow.h"
+#include "node/check/zfs_allow.h"
 #include "node/check/check.h"
 #include "node/record/property.h"
 #include "node/zfs/ssh.h"

@@ -3,7 +3,7 @@
  * Tests of zfs_allows(), the parser of the output of `zfs allow`: which permissions a user has on
  * descendants.
  */
-#include "node/zfs/zfs_allow.h"
+#include "node/check/zfs_allow.h"
 
 #include "common/mem.h"
 #include "tests/cmocka.h"

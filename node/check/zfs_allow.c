@@ -8,7 +8,7 @@
  * given on the dataset or on an ancestor. Permissions that a user gets by creating a dataset do not
  * count, because other users may have created some of the volumes.
  */
-#include "node/zfs/zfs_allow.h"
+#include "node/check/zfs_allow.h"
 
 #include <string.h>
 

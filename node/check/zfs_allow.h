@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_ZFS_ZFS_ALLOW_H
-#define ZCSI_NODE_ZFS_ZFS_ALLOW_H
+#ifndef ZCSI_NODE_CHECK_ZFS_ALLOW_H
+#define ZCSI_NODE_CHECK_ZFS_ALLOW_H
 
 /* Searching the output of `zfs allow DATASET` for a permission. Runs no program. Any thread. */
 
