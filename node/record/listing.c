@@ -71,13 +71,24 @@ static void add_row(struct arena *arena, const char *parent, const struct zfs_ro
 		listing->datasets[listing->n_datasets++] = dataset;
 }
 
+static struct zfs_row row_of(const struct zfs_fields *fields)
+{
+	struct zfs_row row = {.name = fields->name, .damaged = fields->damaged};
+
+	for (size_t i = 1; i < fields->n; i++)
+		zfs_row_set(&row, fields->values[i].property, fields->values[i].text,
+			    fields->values[i].source);
+	return row;
+}
+
 bool listing_parse(struct arena *arena, const char *parent, const char *properties, char *text,
 		   struct listing *ret)
 {
+	struct zfs_fields fields;
 	struct zfs_rows rows;
-	struct zfs_row row;
 
 	zfs_rows_begin(arena, properties, text, &rows);
+	fields.values = arena_alloc(arena, rows.n * sizeof(*fields.values));
 	size_t most = rows.most * sizeof(void *);
 	*ret = (struct listing){0};
 	ret->datasets = arena_alloc(arena, most);
@@ -86,8 +97,10 @@ bool listing_parse(struct arena *arena, const char *parent, const char *properti
 	ret->origins = arena_alloc(arena, most);
 	ret->others = arena_alloc(arena, most);
 	ret->damaged = arena_alloc(arena, most);
-	while (zfs_rows_next(&rows, &row))
+	while (zfs_rows_next(&rows, &fields)) {
+		const struct zfs_row row = row_of(&fields);
 		add_row(arena, parent, &row, ret);
+	}
 	return zfs_rows_accepted(&rows);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/utf8.h"
+#include "node/record/zfs_row.h"
 
 /* Cut off the next line. Returns NULL at the end of the output. */
 static char *take_line(struct zfs_rows *rows)
@@ -57,18 +58,29 @@ void zfs_rows_begin(struct arena *arena, const char *properties, char *text, str
 		ret->rejected = true;
 }
 
-static bool has_control(const char *value)
+/*
+ * Returns true if the value has a control character. Only a property of another program may have a
+ * tab, because zcsi sets no value with one.
+ */
+static bool has_control(const char *property, const char *value)
 {
-	while (*value && !utf8_control(value))
+	bool tabs = strncmp(property, "zcsi:", strlen("zcsi:")) != 0;
+
+	while (*value && (!utf8_control(value) || (tabs && *value == '\t')))
 		value++;
 	return *value;
+}
+
+static bool is_inherited(const char *source)
+{
+	return strcmp(source, "local") != 0 && strcmp(source, "received") != 0;
 }
 
 /*
  * Store line number n of a row. Returns false if it is not the line that zfs prints there, or if a
  * value that is not inherited has a control character. *ret_last: it may be the last line.
  */
-static bool take_property(const struct zfs_rows *rows, size_t n, char *line, struct zfs_row *row,
+static bool take_property(const struct zfs_rows *rows, size_t n, char *line, struct zfs_fields *row,
 			  bool *ret_last)
 {
 	char *property, *value, *source;
@@ -78,13 +90,13 @@ static bool take_property(const struct zfs_rows *rows, size_t n, char *line, str
 		return false;
 	*ret_last = !strcmp(property, rows->properties[rows->n - 1]);
 	if (n >= rows->n || strcmp(property, rows->properties[n]) ||
-	    (!strcmp(source, "local") && has_control(value)))
+	    (!is_inherited(source) && has_control(property, value)))
 		return false;
-	zfs_row_set(row, property, value, source);
+	row->values[n] = (struct zfs_value){property, value, source};
 	return true;
 }
 
-bool zfs_rows_next(struct zfs_rows *rows, struct zfs_row *ret)
+bool zfs_rows_next(struct zfs_rows *rows, struct zfs_fields *ret)
 {
 	bool damaged = false, last = false;
 	size_t n = 1;
@@ -92,15 +104,33 @@ bool zfs_rows_next(struct zfs_rows *rows, struct zfs_row *ret)
 
 	if (!rows->name)
 		return false;
-	*ret = (struct zfs_row){.name = rows->name};
+	*ret = (struct zfs_fields){.name = rows->name, .values = ret->values, .n = rows->n};
 	rows->names[rows->n_names++] = rows->name;
 	rows->name = NULL;
 	while ((line = take_line(rows)) && !take_name(rows, line))
 		damaged |= !take_property(rows, n++, line, ret, &last);
 	rows->rejected |= !last;
 	if (damaged || n != rows->n)
-		*ret = (struct zfs_row){.name = ret->name, .damaged = true};
+		*ret = (struct zfs_fields){
+			.name = ret->name, .values = ret->values, .damaged = true};
 	return true;
+}
+
+const struct zfs_value *zfs_fields_find(const struct zfs_fields *row, const char *property)
+{
+	for (size_t i = 1; i < row->n; i++)
+		if (!strcmp(row->values[i].property, property))
+			return &row->values[i];
+	return NULL;
+}
+
+char *zfs_fields_text(const struct zfs_fields *row, const char *property)
+{
+	const struct zfs_value *found = zfs_fields_find(row, property);
+
+	if (!found || (strchr(property, ':') && strcmp(found->source, "local") != 0))
+		return (char *)"";
+	return zfs_row_text(found->text);
 }
 
 static int compare(const void *one, const void *other)

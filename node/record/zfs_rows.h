@@ -31,7 +31,20 @@
 #include <stddef.h>
 
 #include "common/mem.h"
-#include "node/record/zfs_row.h"
+
+/* The line of a property, as pointers into the output. */
+struct zfs_value {
+	const char *property;
+	char *text;
+	const char *source;
+};
+
+struct zfs_fields {
+	const char *name;
+	bool damaged; /* a value has a line break or another control character; n is 0 then */
+	struct zfs_value *values; /* the first one, of the marker, is not filled in */
+	size_t n;
+};
 
 struct zfs_rows {
 	char **properties; /* the first one is the marker */
@@ -48,9 +61,14 @@ struct zfs_rows {
  * in place.
  */
 void zfs_rows_begin(struct arena *arena, const char *properties, char *text, struct zfs_rows *ret);
-/* *ret is the next row. Returns false at the end of the output. */
-bool zfs_rows_next(struct zfs_rows *rows, struct zfs_row *ret);
+/* *ret is the next row; ret->values has room for rows->n. Returns false at the end of the output. */
+bool zfs_rows_next(struct zfs_rows *rows, struct zfs_fields *ret);
 /* Returns true if the output was accepted, after zfs_rows_next has returned false. */
 bool zfs_rows_accepted(struct zfs_rows *rows);
+
+/* Returns the value of a property with its source; NULL if the row is damaged or has none. */
+const struct zfs_value *zfs_fields_find(const struct zfs_fields *row, const char *property);
+/* Returns a value; "" for "-", and for a user property that is not set on the name itself. */
+char *zfs_fields_text(const struct zfs_fields *row, const char *property);
 
 #endif

@@ -20,16 +20,26 @@
 /* 64 names with 22 properties of 8 KiB, the longest that ZFS has. */
 #define NAMES_OUTPUT_MAX ((size_t)12 << 20)
 
-/* Returns the list of properties to read, with a marker that no value can contain already. */
-static char *wanted(struct arena *arena)
+char *zfs_read_marker(struct arena *arena)
 {
 	uint64_t random[2];
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		abort();
-	const char *marker =
-		arena_printf(arena, "zcsi:%016" PRIx64 "%016" PRIx64, random[0], random[1]);
-	return zfs_row_properties(arena, marker, zfs_is_the_kernels());
+	return arena_printf(arena, "zcsi:%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+}
+
+/* Returns the list of properties to read. */
+static char *wanted(struct arena *arena)
+{
+	return zfs_row_properties(arena, zfs_read_marker(arena), zfs_is_the_kernels());
+}
+
+int zfs_fail_rejected(struct error *err)
+{
+	return fail(err, ERR_UNAVAILABLE,
+		    "zfs printed the properties of a dataset twice or not to their end, as if a "
+		    "value was made to look like its output; try again");
 }
 
 int zfs_fail_damaged(const char *name, struct error *err)
@@ -48,9 +58,7 @@ static int check(const char *parent, const struct listing *listing, bool accepte
 	struct error damage;
 
 	if (!accepted)
-		return fail(err, ERR_UNAVAILABLE,
-			    "zfs printed the properties of a dataset twice or not to their end, as "
-			    "if a value was made to look like its output; try again");
+		return zfs_fail_rejected(err);
 	if (listing_is_damaged(listing, parent))
 		return zfs_fail_damaged(parent, err);
 	if (listing->n_damaged) {

@@ -26,6 +26,10 @@ int zfs_no_parent(const char *parent, struct error *err);
  * volume or snapshot. Always returns -1.
  */
 int zfs_fail_damaged(const char *name, struct error *err);
+/* Fail because zfs_rows_accepted() is false. Always returns -1. */
+int zfs_fail_rejected(struct error *err);
+/* Returns a random property, in the arena, which no value can contain already (zfs_rows.h). */
+char *zfs_read_marker(struct arena *arena);
 /*
  * Read the parent and everything below it. The rows live in the arena; the caller frees ret->text.
  * ERR_UNAVAILABLE if the output may be forged, or if the parent is damaged.

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The reader of user properties for everything but the catalog, which has its own list of them
+ * (zfs_read.c).
+ *
+ * Invariant: a row that is not damaged has the values that zfs has of its name, and no row has a
+ * name that does not exist. A caller takes a damaged row for none, or fails with its name.
+ */
+#include "node/zfs/zfs_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+bool zfs_table_parse(struct arena *arena, const char *properties, char *text, struct zfs_table *ret)
+{
+	struct zfs_fields row;
+	struct zfs_rows rows;
+
+	zfs_rows_begin(arena, properties, text, &rows);
+	*ret = (struct zfs_table){.rows = arena_alloc(arena, (rows.most + 1) * sizeof(*ret->rows))};
+	for (;;) {
+		row.values = arena_alloc(arena, rows.n * sizeof(*row.values));
+		if (!zfs_rows_next(&rows, &row))
+			break;
+		ret->rows[ret->n++] = row;
+	}
+	return zfs_rows_accepted(&rows);
+}
+
+/* Returns the words of the program; the list of properties is a result of its own. */
+static const char **argv_of(struct arena *arena, const struct zfs_query *query,
+			    const char *properties)
+{
+	static const char *const begin[] = {"zfs", "get", "-Hp", NULL};
+	const char *const format[] = {"-o", "name,property,value,source", properties, NULL};
+	const char *const none[] = {NULL};
+	const char *const *const parts[] = {begin, query->words ? query->words : none, format,
+					    query->names};
+	size_t most = 1, n = 0;
+
+	for (size_t i = 0; i < COUNT(parts); i++)
+		for (const char *const *word = parts[i]; *word; word++)
+			most++;
+	const char **argv = arena_alloc(arena, most * sizeof(*argv));
+	for (size_t i = 0; i < COUNT(parts); i++)
+		for (const char *const *word = parts[i]; *word; word++)
+			argv[n++] = *word;
+	return argv;
+}
+
+int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
+		   struct error *err)
+{
+	const char *properties =
+		arena_printf(arena, "%s,%s,type", zfs_read_marker(arena), query->properties);
+	/* A program that prints anything else than the name first is stopped at once. */
+	const struct exec exec = {.argv = argv_of(arena, query, properties),
+				  .timeout_ms = query->timeout_ms,
+				  .max_output = ZFS_POOL_OUTPUT_MAX,
+				  .begins = query->names[1] ? NULL : query->names[0]};
+	char *out = NULL;
+
+	*ret = (struct zfs_table){.n = 0};
+	int failed = zfs_run_once(&exec, &out, err);
+	if (out)
+		arena_own(arena, free, out);
+	if (failed && (err->code != ERR_NOT_FOUND || !out))
+		return -1;
+	if (!zfs_table_parse(arena, properties, out, ret))
+		return zfs_fail_rejected(err);
+	return failed;
+}
+
+int zfs_table_check(const struct zfs_table *table, struct error *err)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (table->rows[i].damaged)
+			return zfs_fail_damaged(table->rows[i].name, err);
+	return 0;
+}
+
+int zfs_table_one(struct arena *arena, const char *name, const char *properties,
+		  struct zfs_fields *ret, struct error *err)
+{
+	const struct zfs_query query = {.properties = properties,
+					.names = (const char *const[]){name, NULL}};
+	struct zfs_table table;
+
+	if (zfs_table_read(arena, &query, &table, err) < 0 || zfs_table_check(&table, err) < 0)
+		return -1;
+	if (table.n != 1 || strcmp(table.rows[0].name, name) != 0)
+		return fail(err, ERR_UNAVAILABLE, "zfs printed no properties of '%s'", name);
+	*ret = table.rows[0];
+	return 0;
+}

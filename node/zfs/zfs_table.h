@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_ZFS_ZFS_TABLE_H
+#define ZCSI_NODE_ZFS_ZFS_TABLE_H
+
+/*
+ * Reading any properties of any datasets and snapshots, by one `zfs get`, into rows that no value
+ * of a user property can forge (node/record/zfs_rows.h). Any thread; blocks.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "node/record/zfs_rows.h"
+
+struct zfs_query {
+	const char *const *words; /* options of `zfs get`: "-d", "1"; NULL ends them, or is it */
+	const char *properties;   /* the list, without `type`, which each row has too */
+	const char *const *names; /* NULL ends them */
+	int64_t timeout_ms;       /* 0: that of other programs */
+};
+
+struct zfs_table {
+	struct zfs_fields *rows; /* in the order of zfs: snapshots behind their dataset, by age */
+	size_t n;
+};
+
+/*
+ * *ret has a row for each name that zfs prints, in the arena. It is filled in after ERR_NOT_FOUND
+ * too, which zfs reports if one of several names does not exist. Returns 0, or -1 with *err.
+ */
+int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
+		   struct error *err);
+/* *ret is the row of one name. Returns 0, or -1 with *err, also if the row is damaged. */
+int zfs_table_one(struct arena *arena, const char *name, const char *properties,
+		  struct zfs_fields *ret, struct error *err);
+/*
+ * Parse what `zfs get` prints of a list of properties, which begins with a marker and ends with
+ * `type`, in place. Returns false if the output is rejected. For tests.
+ */
+bool zfs_table_parse(struct arena *arena, const char *properties, char *text,
+		     struct zfs_table *ret);
+/* Fail because of the first damaged row, if there is one. Returns 0, or -1 with *err. */
+int zfs_table_check(const struct zfs_table *table, struct error *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the reader of user properties: no value makes a row of another name, and only what is
+ * set on a name itself counts.
+ */
+#include "node/zfs/zfs_table.h"
+
+#include <string.h>
+
+#include "node/zfs/zfs_run.h"
+#include "tests/arena.h"
+#include "tests/zfs_table.h"
+
+static const char *printed; /* lines "name\tproperty\tvalue" */
+static bool missing;        /* zfs says that a name does not exist */
+static const char *const *names = (const char *const[]){"t/p/a", "t/p/b", NULL};
+
+typeof(zfs_run_once) __wrap_zfs_run_once;
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	const char *properties = zfs_table_asked(exec->argv);
+
+	*ret_out = mem_strdup(zfs_table_output(&arena, properties, printed));
+	return missing ? fail(err, ERR_NOT_FOUND, "it does not exist") : 0;
+}
+
+static int read_table(const char *lines, struct zfs_table *ret, struct error *err)
+{
+	const struct zfs_query query = {.properties = "guid,zcsi:volume,a:b", .names = names};
+
+	printed = lines;
+	return zfs_table_read(&arena, &query, ret, err);
+}
+
+static void a_row_has_what_is_set_on_its_name(void **state)
+{
+	struct zfs_table table;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(read_table("t/p/a\tguid\t7\nt/p/a\tzcsi:volume\ta\nt/p/a@s\tguid\t8\n"
+				    "t/p/a@s\tzcsi:volume\t^a\nt/p/a@s\ta:b\tx\ty\n",
+				    &table, &err),
+			 0);
+	assert_int_equal(table.n, 2);
+	assert_string_equal(zfs_fields_text(&table.rows[0], "guid"), "7");
+	assert_string_equal(zfs_fields_text(&table.rows[0], "zcsi:volume"), "a");
+	assert_string_equal(zfs_fields_text(&table.rows[0], "a:b"), "");
+	assert_string_equal(zfs_fields_text(&table.rows[0], "type"), "filesystem");
+	assert_string_equal(table.rows[1].name, "t/p/a@s");
+	assert_string_equal(zfs_fields_text(&table.rows[1], "zcsi:volume"), "");
+	assert_string_equal(zfs_fields_find(&table.rows[1], "zcsi:volume")->text, "a");
+	assert_string_equal(zfs_fields_text(&table.rows[1], "a:b"), "x\ty");
+	assert_null(zfs_fields_find(&table.rows[1], "zcsi:other"));
+}
+
+static void a_line_break_damages_its_own_row_only(void **state)
+{
+	struct zfs_table table;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(read_table("t/p/a\tguid\t7\nt/p/a\tzcsi:volume\ta\\nt/p/b\tguid\t9\t-\n"
+				    "t/p/b\tguid\t8\nt/p/b\tzcsi:volume\tb\n",
+				    &table, &err),
+			 0);
+	assert_int_equal(table.n, 2);
+	assert_true(table.rows[0].damaged);
+	assert_string_equal(zfs_fields_text(&table.rows[0], "guid"), "");
+	assert_string_equal(zfs_fields_text(&table.rows[1], "guid"), "8");
+	assert_int_equal(zfs_table_check(&table, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/a'"));
+}
+
+static void a_tab_is_for_other_programs_only(void **state)
+{
+	struct zfs_table table;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(read_table("t/p/a\tzcsi:volume\ta\tb\nt/p/b\ta:b\ta\033\n", &table, &err),
+			 0);
+	assert_true(table.rows[0].damaged && table.rows[1].damaged);
+}
+
+static void a_name_that_does_not_exist_leaves_the_others(void **state)
+{
+	struct zfs_table table;
+	struct error err;
+
+	(void)state;
+	missing = true;
+	assert_int_equal(read_table("t/p/b\tguid\t8\n", &table, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_int_equal(table.n, 1);
+	missing = false;
+}
+
+static void one_name_is_read_whole_or_not_at_all(void **state)
+{
+	struct zfs_fields row;
+	struct error err;
+
+	(void)state;
+	printed = "t/p/a\tguid\t7\n";
+	assert_int_equal(zfs_table_one(&arena, "t/p/a", "guid", &row, &err), 0);
+	assert_string_equal(zfs_fields_text(&row, "guid"), "7");
+	assert_int_equal(zfs_table_one(&arena, "t/p/b", "guid", &row, &err), -1);
+	printed = "t/p/a\tzcsi:volume\ta\\nb\n";
+	assert_int_equal(zfs_table_one(&arena, "t/p/a", "guid,zcsi:volume", &row, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/a'"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_has_what_is_set_on_its_name),
+		cmocka_unit_test(a_line_break_damages_its_own_row_only),
+		cmocka_unit_test(a_tab_is_for_other_programs_only),
+		cmocka_unit_test(a_name_that_does_not_exist_leaves_the_others),
+		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}

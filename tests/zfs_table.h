@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_TESTS_ZFS_TABLE_H
+#define ZCSI_TESTS_ZFS_TABLE_H
+
+/*
+ * Output of `zfs get` for tests of what is read with node/zfs/zfs_table.h.
+ *
+ * A test has it as lines "name\tproperty\tvalue", or as lines of columns. "\\n" in a value stands
+ * for a line break. A value has the source "local", or "inherited" if it begins with "^".
+ */
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "node/zfs/zfs_table.h"
+#include "tests/cmocka.h"
+
+/* Returns the value with its source, as zfs prints them. */
+static inline const char *zfs_table_value(struct arena *memory, const char *property,
+					  const char *value)
+{
+	bool inherited = *value == '^', user = strchr(property, ':');
+	char *text = arena_strdup(memory, value + inherited), *at;
+	const char *source = inherited ? "inherited from t/p" : "local";
+
+	while ((at = strstr(text, "\\n"))) {
+		*at = '\n';
+		memmove(at + 1, at + 2, strlen(at + 2) + 1);
+	}
+	return arena_printf(memory, "%s\t%s", text, user && strcmp(value, "-") != 0 ? source : "-");
+}
+
+/* Returns the lines that zfs prints of a name, from the lines of a test. */
+static inline char *zfs_table_row(struct arena *memory, const char *properties, const char *lines,
+				  const char *name)
+{
+	char *list = arena_strdup(memory, properties), *state, *row = arena_strdup(memory, "");
+
+	for (char *word = strtok_r(list, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+		const char *begins = arena_printf(memory, "\n%s\t%s\t", name, word);
+		const char *line = strstr(lines, begins), *value = "-";
+		if (line)
+			line += strlen(begins);
+		else if (strcmp(word, "type") == 0)
+			value = strchr(name, '@') ? "snapshot" : "filesystem";
+		if (line)
+			value = arena_printf(memory, "%.*s", (int)strcspn(line, "\n"), line);
+		row = arena_printf(memory, "%s%s\t%s\t%s\n", row, name, word,
+				   zfs_table_value(memory, word, value));
+	}
+	return row;
+}
+
+/* Returns what zfs prints of a list of properties, from lines "name\tproperty\tvalue". */
+static inline char *zfs_table_output(struct arena *memory, const char *properties,
+				     const char *lines)
+{
+	char *whole = arena_strdup(memory, "");
+	const char *last = "";
+
+	lines = arena_printf(memory, "\n%s", lines);
+	for (const char *line = lines + 1; *line; line += strcspn(line, "\n") + 1) {
+		const char *name = arena_printf(memory, "%.*s", (int)strcspn(line, "\t"), line);
+		if (strcmp(name, last) != 0)
+			whole = arena_printf(memory, "%s%s", whole,
+					     zfs_table_row(memory, properties, lines, name));
+		last = name;
+	}
+	return whole;
+}
+
+/* Returns lines "name\tproperty\tvalue" from lines of columns, of which the first is the name. */
+static inline char *zfs_table_lines(struct arena *memory, const char *columns, const char *text)
+{
+	char *rows = arena_strdup(memory, text), *row, *lines = arena_strdup(memory, "");
+
+	while (*text && (row = strsep(&rows, "\n"))) {
+		char *list = arena_strdup(memory, columns), *column, *value = NULL;
+		const char *name = strsep(&row, "\t");
+		while (row && (column = strsep(&list, ",")) && (value = strsep(&row, "\t")))
+			lines = arena_printf(memory, "%s%s\t%s\t%s\n", lines, name, column, value);
+	}
+	return lines;
+}
+
+/* Returns the table of lines of columns, of which the first is the name. */
+static inline struct zfs_table zfs_table_of(struct arena *memory, const char *columns,
+					    const char *text)
+{
+	const char *properties = arena_printf(memory, "zcsi:m,%s,type", columns);
+	const char *lines = zfs_table_lines(memory, columns, text);
+	struct zfs_table table;
+
+	assert_true(zfs_table_parse(memory, properties, zfs_table_output(memory, properties, lines),
+				    &table));
+	return table;
+}
+
+/* Returns the properties that a `zfs get` of zfs_table_read() is to print. */
+static inline const char *zfs_table_asked(const char *const *argv)
+{
+	while (*argv && strcmp(*argv, "name,property,value,source") != 0)
+		argv++;
+	assert_non_null(*argv);
+	return argv[1];
+}
+
+#endif
