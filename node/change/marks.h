@@ -20,7 +20,8 @@ typedef int marks_fn(void *arg, const struct mark *mark, struct error *err);
 
 /*
  * Call fn for each dataset with the local property, until fn returns -1. The strings of the mark
- * are in the arena. Runs zfs(8). Returns 0, or -1 with *err.
+ * are in the arena. A dataset with a control character in these values has no mark; if it may be
+ * that of a missing volume, this is an error. Runs zfs(8). Returns 0, or -1 with *err.
  */
 int marks_each(struct arena *arena, const char *parent, const char *property, marks_fn *fn,
 	       void *arg, struct error *err);

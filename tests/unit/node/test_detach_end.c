@@ -10,9 +10,10 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
+#include "tests/zfs_table.h"
 
 static struct node node = {.id = "n1"};
-static const char *marks;   /* the marks of datasets, as `zfs get` prints them */
+static const char *marks;   /* the marks of datasets: lines "name\tproperty\tvalue" */
 static const char *changes; /* the changes of the pool, each with a space after it */
 static bool exchanged;      /* the copy has become the volume */
 
@@ -26,8 +27,12 @@ typeof(zfs_run_once) __wrap_zfs_run_once;
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
+	const char *out = "";
+
 	(void)err;
-	*ret_out = mem_strdup(strcmp(exec->argv[1], "list") == 0 ? "" : marks);
+	if (strcmp(exec->argv[1], "get") == 0)
+		out = zfs_table_output(&arena, zfs_table_asked(exec->argv), marks);
+	*ret_out = mem_strdup(out);
 	return 0;
 }
 
@@ -126,10 +131,27 @@ static void a_copy_becomes_the_volume_that_is_missing(void **state)
 	catalog_free(node.catalog);
 }
 
+/* The owner of the volume `a` has set zcsi:volume to lines that look like a mark of `copy`. */
+static void a_value_with_a_line_break_is_no_mark_of_another_volume(void **state)
+{
+	struct error err;
+
+	(void)state;
+	node.catalog = catalog_new("t/p", 0);
+	exchanged = false;
+	changes = "";
+	marks = "t/p/a\tzcsi:volume\ta\\nt/p/_trash/old-copy-7\tzcsi:volume\tcopy\\n"
+		"t/p/_trash/old-copy-7\tzcsi:detach\t7\n";
+	assert_int_equal(detach_end_earlier(&node, &arena, 0, &err), 0);
+	assert_string_equal(changes, "");
+	catalog_free(node.catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_becomes_the_volume_that_is_missing),
+		cmocka_unit_test(a_value_with_a_line_break_is_no_mark_of_another_volume),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -13,6 +13,7 @@
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define GUID 7
 
@@ -48,7 +49,8 @@ static struct made *existing(const char *name)
 	return found ? found : made;
 }
 
-static char *marks(void)
+/* Returns the datasets with a mark as lines "name\tproperty\tvalue". */
+static const char *marks(void)
 {
 	const char *text = "";
 
@@ -57,7 +59,7 @@ static char *marks(void)
 			text = arena_printf(&arena,
 					    "%s%s\tzcsi:volume\t%s\n%s\tzcsi:rollback\t%s\n", text,
 					    made[i].name, made[i].id, made[i].name, made[i].mark);
-	return mem_strdup(text);
+	return text;
 }
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
@@ -69,8 +71,8 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 		*ret_out = mem_strdup("");
 		return 0;
 	}
-	if (strcmp(argv[3], "-s") == 0) {
-		*ret_out = marks();
+	if (strcmp(argv[3], "-d") == 0) {
+		*ret_out = mem_strdup(zfs_table_output(&arena, zfs_table_asked(argv), marks()));
 		return 0;
 	}
 	const struct made *found = named(argv[6]);
@@ -281,6 +283,28 @@ static void only_what_a_volume_needs_to_exist_is_waited_for(void **state)
 	assert_null(existing("t/p/db")->origin);
 }
 
+/* The owner of the volume `app` has set a value with lines that look like a mark of `db`. */
+static void a_value_with_a_line_break_ends_no_rollback_of_another_volume(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/app",
+				"app\\nt/p/_trash/new-db\tzcsi:volume\tdb\\n"
+				"t/p/_trash/new-db\tzcsi:rollback\t9\tlocal",
+				"7", NULL};
+	made[1] = (struct made){.name = "t/p/db", .id = "db"};
+	made[2] = (struct made){.name = "t/p/_trash/new-db", .id = "db"};
+	assert_int_equal(finish(&err), 0);
+	assert_non_null(named("t/p/_trash/new-db"));
+	/* A volume that may be missing is waited for, and one beside its clone is not. */
+	made[0] = (struct made){"t/p/_trash/new-app", "app\\n", "7", NULL};
+	assert_int_equal(finish(&err), -1);
+	assert_non_null(strstr(err.text, "'t/p/_trash/new-app'"));
+	made[1] = (struct made){"t/p/app", "app", "6+512", NULL};
+	assert_int_equal(finish(&err), 0);
+}
+
 /*
  * The first reading of the pool may have found snapshots under their former names, and the catalog
  * would lack them under the new ones.
@@ -363,6 +387,7 @@ int main(void)
 		TEST(a_clone_beside_its_volume_is_destroyed),
 		TEST(a_deleted_volume_whose_name_begins_with_new_is_no_clone),
 		TEST(snapshots_are_taken_back_after_the_first_reading),
+		TEST(a_value_with_a_line_break_ends_no_rollback_of_another_volume),
 		TEST(only_what_a_volume_needs_to_exist_is_waited_for),
 		cmocka_unit_test(both_datasets_of_an_exchange_are_renamed),
 		cmocka_unit_test(a_volume_that_was_not_exchanged_has_its_dataset),
