@@ -16,10 +16,9 @@
 #include "tests/cmocka.h"
 
 /* Returns the value with its source, as zfs prints them. */
-static inline const char *zfs_table_value(struct arena *memory, const char *property,
-					  const char *value)
+static inline const char *zfs_table_value(struct arena *memory, const char *value)
 {
-	bool inherited = *value == '^', user = strchr(property, ':');
+	bool inherited = *value == '^';
 	char *text = arena_strdup(memory, value + inherited), *at;
 	const char *source = inherited ? "inherited from t/p" : "local";
 
@@ -27,7 +26,7 @@ static inline const char *zfs_table_value(struct arena *memory, const char *prop
 		*at = '\n';
 		memmove(at + 1, at + 2, strlen(at + 2) + 1);
 	}
-	return arena_printf(memory, "%s\t%s", text, user && strcmp(value, "-") != 0 ? source : "-");
+	return arena_printf(memory, "%s\t%s", text, strcmp(value, "-") != 0 ? source : "-");
 }
 
 /* Returns the lines that zfs prints of a name, from the lines of a test. */
@@ -46,7 +45,7 @@ static inline char *zfs_table_row(struct arena *memory, const char *properties, 
 		if (line)
 			value = arena_printf(memory, "%.*s", (int)strcspn(line, "\n"), line);
 		row = arena_printf(memory, "%s%s\t%s\t%s\n", row, name, word,
-				   zfs_table_value(memory, word, value));
+				   zfs_table_value(memory, value));
 	}
 	return row;
 }

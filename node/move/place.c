@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Reading the place of a volume with `zfs list`.
+ * Reading the place of a volume with `zfs get`.
  *
  * Invariant: the place is read from ZFS each time, and nothing of it is cached, so a step of a move
  * depends on nothing but the pool. A record of a move counts only on a snapshot itself, not if it
@@ -8,7 +8,6 @@
  */
 #include "node/move/place.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,122 +15,94 @@
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/zfs/zfs_read.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
-#define OUTPUT_MAX ((size_t)64 << 20)
+static const char properties[] = "guid,written,clones,volmode,refreservation,receive_resume_token,"
+				 "encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
 
-static const char columns[] = "name,guid,written,clones,type,volmode,refreservation,"
-			      "receive_resume_token,encryptionroot,"
-			      "zcsi:epoch,zcsi:moving,zcsi:members";
-
-enum field {
-	NAME,
-	GUID,
-	WRITTEN,
-	CLONES,
-	TYPE,
-	VOLMODE,
-	RESERVED,
-	TOKEN,
-	KEY,
-	EPOCH,
-	MOVING,
-	MEMBERS,
-	FIELDS
-};
-
-static bool is_set(const char *value)
+static void add_snapshot(struct arena *arena, const struct zfs_fields *row, struct place *place)
 {
-	return *value && strcmp(value, "-") != 0;
-}
+	struct place_snapshot *snapshot = &place->snapshots[place->n++];
 
-static void add_snapshot(struct arena *arena, char *const *field, struct place *place)
-{
-	struct place_snapshot *row = &place->snapshots[place->n++];
-
-	*row = (struct place_snapshot){.name = field[NAME],
-				       .guid = strtoull(field[GUID], NULL, 10),
-				       .written = strtoll(field[WRITTEN], NULL, 10),
-				       .cloned = is_set(field[CLONES])};
-	if (!mark_parse(arena, field[MOVING], &row->to, &row->epoch))
-		row->to = NULL;
+	*snapshot = (struct place_snapshot){
+		.name = row->name,
+		.guid = strtoull(zfs_fields_text(row, "guid"), NULL, 10),
+		.written = strtoll(zfs_fields_text(row, "written"), NULL, 10),
+		.cloned = *zfs_fields_text(row, "clones")};
+	if (!mark_parse(arena, zfs_fields_text(row, "zcsi:moving"), &snapshot->to,
+			&snapshot->epoch))
+		snapshot->to = NULL;
 }
 
 /* Look at the type first, because ZFS prints a volmode for a filesystem too. */
-static enum place_device device_of(char *const *field)
+static enum place_device device_of(const struct zfs_fields *row)
 {
-	if (strcmp(field[TYPE], "volume") != 0)
+	if (strcmp(zfs_fields_text(row, "type"), "volume") != 0)
 		return DEVICE_NONE;
-	return strcmp(field[VOLMODE], "none") == 0 ? DEVICE_HIDDEN : DEVICE_SHOWN;
+	return strcmp(zfs_fields_text(row, "volmode"), "none") == 0 ? DEVICE_HIDDEN : DEVICE_SHOWN;
 }
 
 /* Returns false if the record of the members cannot be read. */
-static bool take_dataset(struct arena *arena, char *const *field, struct place *place)
+static bool take_dataset(struct arena *arena, const struct zfs_fields *row, struct place *place)
 {
-	place->name = field[NAME];
-	place->device = device_of(field);
-	place->reserved = strtoll(field[RESERVED], NULL, 10) > 0;
-	place->written = strtoll(field[WRITTEN], NULL, 10);
-	place->token = is_set(field[TOKEN]);
-	place->encrypted = is_set(field[KEY]);
-	place->foreign_key = place->encrypted && strcmp(field[KEY], field[NAME]) != 0;
-	place->epoch = strtoll(field[EPOCH], NULL, 10);
-	return members_parse(arena, is_set(field[MEMBERS]) ? field[MEMBERS] : "", &place->members);
+	const char *key = zfs_fields_text(row, "encryptionroot");
+
+	place->name = row->name;
+	place->device = device_of(row);
+	place->reserved = strtoll(zfs_fields_text(row, "refreservation"), NULL, 10) > 0;
+	place->written = strtoll(zfs_fields_text(row, "written"), NULL, 10);
+	place->token = *zfs_fields_text(row, "receive_resume_token");
+	place->encrypted = *key;
+	place->foreign_key = *key && strcmp(key, row->name) != 0;
+	place->epoch = strtoll(zfs_fields_text(row, "zcsi:epoch"), NULL, 10);
+	return members_parse(arena, zfs_fields_text(row, "zcsi:members"), &place->members);
 }
 
-static bool split(char *line, char **ret)
+/* Returns true for the row of a dataset, or of a snapshot of it. */
+static bool is_of(const struct zfs_fields *row, const char *dataset)
 {
-	size_t n = 0;
+	size_t length = strlen(dataset);
 
-	while (n < FIELDS && (ret[n] = strsep(&line, "\t")))
-		n++;
-	return n == FIELDS && !line;
+	return strncmp(row->name, dataset, length) == 0 && strchr("@", row->name[length]);
 }
 
-bool place_parse(struct arena *arena, const char *dataset, char *text, struct place *ret)
+bool place_parse(struct arena *arena, const char *dataset, const struct zfs_table *table,
+		 struct place *ret)
 {
-	bool inherited = false;
-	char *state, *field[FIELDS];
-	size_t lines = 0;
+	size_t length = strlen(dataset);
 
-	for (const char *at = text; *at; at++)
-		lines += *at == '\n';
 	*ret = (struct place){.snapshots =
-				      arena_alloc(arena, (lines + 1) * sizeof(*ret->snapshots))};
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		if (!split(line, field))
-			return false;
-		if (strchr(field[NAME], '@')) {
-			add_snapshot(arena, field, ret);
-		} else if (strcmp(field[NAME], dataset) == 0) {
-			inherited = is_set(field[MOVING]);
-			if (!take_dataset(arena, field, ret))
-				return false;
-		} else {
+				      arena_alloc(arena, (table->n + 1) * sizeof(*ret->snapshots))};
+	for (size_t i = 0; i < table->n; i++) {
+		const struct zfs_fields *row = &table->rows[i];
+		if (strncmp(row->name, dataset, length) == 0 && row->name[length] == '/')
 			ret->children++;
-		}
+		if (!is_of(row, dataset))
+			continue;
+		if (row->name[length])
+			add_snapshot(arena, row, ret);
+		else if (!take_dataset(arena, row, ret))
+			return false;
 	}
-	for (size_t i = 0; inherited && i < ret->n; i++)
-		ret->snapshots[i].to = NULL;
 	return ret->name;
 }
 
-/* Returns the lines of a dataset, its snapshots and the datasets below it; "" if there are none. */
-static char *lines_of(struct arena *arena, const char *dataset, const char *text)
+/*
+ * *ret_has is true if the dataset has a row. Returns 0, or -1 with *err if its row or that of a
+ * snapshot is damaged.
+ */
+static int look(const struct zfs_table *table, const char *dataset, bool *ret_has,
+		struct error *err)
 {
-	size_t length = strlen(dataset), n = 0;
-	char *lines = arena_alloc(arena, strlen(text) + 1);
-
-	for (const char *line = text, *end; *line; line = end) {
-		end = strchrnul(line, '\n');
-		end += *end == '\n';
-		if (strncmp(line, dataset, length) != 0 || !strchr("\t@/", line[length]))
+	*ret_has = false;
+	for (size_t i = 0; i < table->n; i++) {
+		if (!is_of(&table->rows[i], dataset))
 			continue;
-		memcpy(lines + n, line, (size_t)(end - line));
-		n += (size_t)(end - line);
+		*ret_has = true;
+		if (table->rows[i].damaged)
+			return zfs_fail_damaged(table->rows[i].name, err);
 	}
-	lines[n] = '\0';
-	return lines;
+	return 0;
 }
 
 /*
@@ -144,41 +115,32 @@ int place_read(struct arena *arena, const char *parent, const char *id, struct p
 {
 	const char *names[] = {dataset_name(arena, parent, id), replica_name(arena, parent, id)};
 	const enum place_role roles[] = {PLACE_PRIMARY, PLACE_COPY};
-	const char *argv[] = {"zfs",
-			      "list",
-			      "-Hp",
-			      "-d",
-			      "1",
-			      "-t",
-			      "filesystem,volume,snapshot",
-			      "-s",
-			      "createtxg",
-			      "-o",
-			      columns,
-			      names[0],
-			      names[1],
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
-	auto_free char *out = NULL;
+	const struct zfs_query query = {
+		.words = (const char *const[]){"-d", "1", "-t", "filesystem,volume,snapshot", NULL},
+		.properties = properties,
+		.names = (const char *const[]){names[0], names[1], NULL}};
+	struct zfs_table table;
+	bool has;
 
 	*ret = (struct place){.role = PLACE_NONE};
-	int failed = zfs_run_once(&exec, &out, err);
 	/* zfs fails also if only one of the two names exists, and then prints that one. */
-	if (failed && (err->code != ERR_NOT_FOUND || !out || !*out))
+	if (zfs_table_read(arena, &query, &table, err) < 0 &&
+	    (err->code != ERR_NOT_FOUND || !table.n))
 		return zfs_is_missing(parent, err);
 	for (size_t i = 0; i < COUNT(names); i++) {
-		char *lines = lines_of(arena, names[i], out);
-		if (!*lines)
+		if (look(&table, names[i], &has, err) < 0)
+			return -1;
+		if (!has)
 			continue;
-		if (!place_parse(arena, names[i], lines, ret))
+		if (!place_parse(arena, names[i], &table, ret))
 			return fail(err, ERR_UNAVAILABLE,
-				    "'zfs list' printed of '%s' what is not a volume; look at its "
+				    "'zfs get' printed of '%s' what is not a volume; look at its "
 				    "property zcsi:members",
 				    names[i]);
 		ret->role = roles[i];
 		return 0;
 	}
-	return fail(err, ERR_UNAVAILABLE, "'zfs list' printed neither '%s' nor '%s'", names[0],
+	return fail(err, ERR_UNAVAILABLE, "'zfs get' printed neither '%s' nor '%s'", names[0],
 		    names[1]);
 }
 

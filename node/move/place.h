@@ -20,6 +20,8 @@
 #include "common/mem.h"
 #include "node/record/members.h"
 
+struct zfs_table; /* node/zfs/zfs_table.h */
+
 enum place_role { PLACE_NONE, PLACE_PRIMARY, PLACE_COPY };
 
 /* The device of a zvol, which volmode=none takes away. A filesystem has none. */
@@ -55,11 +57,9 @@ struct place {
  */
 int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
 	       struct error *err);
-/*
- * Parse what `zfs list` prints of a dataset, in place. Returns false if it has another form. For
- * tests.
- */
-bool place_parse(struct arena *arena, const char *dataset, char *text, struct place *ret);
+/* Take the rows of a dataset. Returns false if they are not those of a volume. For tests. */
+bool place_parse(struct arena *arena, const char *dataset, const struct zfs_table *table,
+		 struct place *ret);
 
 /*
  * Returns the newest snapshot with a record of a move, if the epoch in that is one more than the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of moves: what `zfs list` prints of a volume, the next step, and all ways in which two
+ * Tests of moves: what `zfs get` prints of a volume, the next step, and all ways in which two
  * zcsi-nodes can be killed between the steps.
  */
 #include "node/move/rules.h"
@@ -9,16 +9,35 @@
 
 #include <string.h>
 
+#include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define LINEAGE "00112233aabbccdd"
 
-/* Parsing a place: what `zfs list` prints of a volume or a copy */
+/* Parsing a place: what `zfs get` prints of a volume or a copy, here as lines of columns */
+
+static const char columns[] =
+	"guid,written,clones,type,volmode,refreservation,receive_resume_token,"
+	"encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
+static const char *printed; /* what place_read() reads */
+
+typeof(zfs_run_once) __wrap_zfs_run_once;
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	(void)err;
+	*ret_out = mem_strdup(zfs_table_output(&arena, zfs_table_asked(exec->argv),
+					       zfs_table_lines(&arena, columns, printed)));
+	return 0;
+}
 
 static bool parse(const char *text, struct place *ret)
 {
-	return place_parse(&arena, "t/p/v", arena_strdup(&arena, text), ret);
+	const struct zfs_table table = zfs_table_of(&arena, columns, text);
+
+	return place_parse(&arena, "t/p/v", &table, ret);
 }
 
 /* A line of a snapshot: name, guid, bytes written, zcsi:moving. */
@@ -72,7 +91,7 @@ static void a_record_that_a_snapshot_inherits_does_not_count(void **state)
 	struct place place;
 
 	(void)state;
-	assert_true(parse(DATASET("0", "4", "n2:5") SNAPSHOT("a", "11", "10", "n2:5"), &place));
+	assert_true(parse(DATASET("0", "4", "n2:5") SNAPSHOT("a", "11", "10", "^n2:5"), &place));
 	assert_null(place_marked(&place));
 }
 
@@ -134,7 +153,6 @@ static void the_device_is_hidden_by_volmode_and_only_a_zvol_has_one(void **state
 static void other_outputs_are_no_place(void **state)
 {
 	static const char *const texts[] = {"", "cannot open\n",
-					    "t/p/v\t1\t0" FILESYSTEM "-\t-\t-\t-\n",
 					    "t/p/v\t1\t0" FILESYSTEM "-\t-\t-\t-\tforged\n",
 					    SNAPSHOT("a", "1", "1", "-")};
 	struct place place;
@@ -142,6 +160,26 @@ static void other_outputs_are_no_place(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++)
 		assert_false(parse(texts[i], &place));
+}
+
+/* A value of a snapshot or of another volume looks like lines of a snapshot with a record. */
+static void a_value_with_a_line_break_is_no_record_of_a_move(void **state)
+{
+#define FORGED "n3:5\\nt/p/v@z\tguid\t99\t-\\nt/p/v@z\tzcsi:moving\tn2:5"
+	struct place place;
+	struct error err;
+
+	(void)state;
+	printed = DATASET("0", "4", "-") SNAPSHOT("a", "11", "10", "-");
+	assert_int_equal(place_read(&arena, "t/p", "v", &place, &err), 0);
+	assert_true(place.role == PLACE_PRIMARY && place.n == 1 && !place_marked(&place));
+	printed = DATASET("0", "4", "-") SNAPSHOT("a", "11", "10", FORGED);
+	assert_int_equal(place_read(&arena, "t/p", "v", &place, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'t/p/v@a'"));
+	printed = DATASET("0", "4", FORGED) SNAPSHOT("a", "11", "10", "-");
+	assert_int_equal(place_read(&arena, "t/p", "v", &place, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/v'"));
 }
 
 /* The rules by which a volume is given up and taken (node/move/rules.h) */
@@ -487,6 +525,7 @@ int main(void)
 		cmocka_unit_test(keys_tokens_and_children_are_seen),
 		cmocka_unit_test(the_device_is_hidden_by_volmode_and_only_a_zvol_has_one),
 		cmocka_unit_test(other_outputs_are_no_place),
+		cmocka_unit_test(a_value_with_a_line_break_is_no_record_of_a_move),
 		cmocka_unit_test(a_volume_is_given_up_for_one_node_once),
 		cmocka_unit_test(a_copy_is_taken_if_it_has_all_and_the_epoch_is_new),
 		cmocka_unit_test(each_state_has_its_step),
