@@ -18,6 +18,7 @@
 #include "node/replica/replica.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_table.h"
 #include "node/zfs/zfs_run.h"
 
 /* Add a volume to the rows, unless it is one already or its copy has no valid record of a move. */
@@ -38,25 +39,22 @@ static int add(struct arena *arena, const char *parent, const char *id, struct e
 }
 
 /*
- * Parse lines of a name, a property and its value. zfs lists a dataset before its snapshots, so the
- * id of a volume comes before the record of its snapshot.
+ * Take the rows of all copies. zfs prints a dataset before its snapshots, so the id of a volume
+ * comes before the record of its snapshot.
  */
-static int parse(struct arena *arena, const char *parent, char *text, struct earlier *rows,
-		 size_t *ret_n, struct error *err)
+static int take(struct arena *arena, const char *parent, const struct zfs_table *table,
+		struct earlier *rows, size_t *ret_n, struct error *err)
 {
 	const char *id = NULL, *dataset = "";
-	char *state;
 
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
-		if (!property || !line)
-			continue;
-		size_t length = strcspn(name, "@");
-		if (!name[length] && strcmp(property, "zcsi:volume") == 0) {
-			dataset = name;
-			id = unescape_text(arena, line);
-		} else if (name[length] && strcmp(property, "zcsi:moving") == 0 && id &&
-			   strlen(dataset) == length && !strncmp(dataset, name, length) &&
+	for (size_t i = 0; i < table->n; i++) {
+		const struct zfs_fields *row = &table->rows[i];
+		size_t length = strcspn(row->name, "@");
+		if (!row->name[length]) {
+			dataset = row->name;
+			id = unescape_text(arena, zfs_fields_text(row, "zcsi:volume"));
+		} else if (*zfs_fields_text(row, "zcsi:moving") && id && *id &&
+			   strlen(dataset) == length && !strncmp(dataset, row->name, length) &&
 			   add(arena, parent, id, rows, ret_n, err) < 0) {
 			return -1;
 		}
@@ -64,13 +62,12 @@ static int parse(struct arena *arena, const char *parent, char *text, struct ear
 	return 0;
 }
 
-static size_t count_lines(const char *text)
+static void warn_damaged(const struct zfs_table *table)
 {
-	size_t n = 0;
+	struct error damage;
 
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
+	if (zfs_table_check(table, &damage) < 0)
+		log_warn("a move of it is not looked for", log_str("error", damage.text));
 }
 
 bool earlier_may_be(void)
@@ -82,28 +79,19 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 		 struct error *err)
 {
 	const char *folder = arena_printf(arena, "%s/" REPLICA_FOLDER, parent);
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-s",
-			      "local",
-			      "-d",
-			      "2",
-			      "-t",
-			      "filesystem,volume,snapshot",
-			      "-o",
-			      "name,property,value",
-			      "zcsi:volume,zcsi:moving",
-			      folder,
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
-	auto_free char *out = NULL;
+	const struct zfs_query query = {
+		.words = (const char *const[]){"-d", "2", "-t", "filesystem,volume,snapshot", NULL},
+		.properties = "zcsi:volume,zcsi:moving",
+		.names = (const char *const[]){folder, NULL},
+		.timeout_ms = zfs_run_list_timeout()};
+	struct zfs_table table;
 
 	*ret_n = 0;
-	if (zfs_run_once(&exec, &out, err) < 0)
+	if (zfs_table_read(arena, &query, &table, err) < 0)
 		return zfs_is_missing(parent, err);
-	*ret = arena_alloc(arena, (count_lines(out) + 1) * sizeof(**ret));
-	return parse(arena, parent, arena_strdup(arena, out), *ret, ret_n, err);
+	warn_damaged(&table);
+	*ret = arena_alloc(arena, (table.n + 1) * sizeof(**ret));
+	return take(arena, parent, &table, *ret, ret_n, err);
 }
 
 static int show(const char *name, struct error *err)
@@ -121,48 +109,27 @@ static int show(const char *name, struct error *err)
 }
 
 /*
- * Parse lines of a name, a property and its value, and give each hidden zvol with zcsi:members its
- * device. zfs prints zcsi:members before volmode. A hidden zvol without members was hidden by an
- * operator, because it cannot move.
+ * Give each hidden zvol with zcsi:members its device. A hidden zvol without members was hidden by
+ * an operator, because it cannot move.
  */
-static int show_all(char *text, struct error *err)
+int earlier_show(struct arena *arena, const char *parent, struct error *err)
 {
-	const char *member = "";
-	char *state;
+	const struct zfs_query query = {.words = (const char *const[]){"-d", "1", "-t", "volume",
+								       NULL},
+					.properties = "zcsi:members,volmode",
+					.names = (const char *const[]){parent, NULL}};
+	struct zfs_table table;
 
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
-		if (!property || !line)
-			continue;
-		if (strcmp(property, "zcsi:members") == 0)
-			member = name;
-		else if (strcmp(member, name) == 0 && strcmp(line, "none") == 0 &&
-			 show(name, err) < 0)
+	if (zfs_table_read(arena, &query, &table, err) < 0)
+		return -1;
+	warn_damaged(&table);
+	for (size_t i = 0; i < table.n; i++) {
+		const struct zfs_value *volmode = zfs_fields_find(&table.rows[i], "volmode");
+		if (volmode && strcmp(volmode->text, "none") == 0 &&
+		    strcmp(volmode->source, "local") == 0 &&
+		    *zfs_fields_text(&table.rows[i], "zcsi:members") &&
+		    show(table.rows[i].name, err) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-int earlier_show(struct arena *arena, const char *parent, struct error *err)
-{
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-s",
-			      "local",
-			      "-d",
-			      "1",
-			      "-t",
-			      "volume",
-			      "-o",
-			      "name,property,value",
-			      "zcsi:members,volmode",
-			      parent,
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
-	auto_free char *out = NULL;
-
-	if (zfs_run_once(&exec, &out, err) < 0)
-		return -1;
-	return show_all(arena_strdup(arena, out), err);
 }

@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The devices that a zcsi-node which starts gives back: which zvols get theirs, and which errors
- * end the start.
+ * end the start. The moves that it finds.
  */
 #include "node/move/earlier.h"
 
 #include <string.h>
 
 #include "node/attach/device.h"
+#include "node/move/place.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
+static const char *printed;       /* lines "name\tproperty\tvalue" */
 static const char *shown;         /* datasets with a device shown, a space after each */
 static enum error_code fails_for; /* device_show fails so for "t/p/a" */
+
+static const char zvols[] = "t/p/a\tzcsi:members\tl:60:n1,n2\nt/p/a\tvolmode\tnone\n"
+			    "t/p/b\tzcsi:members\tl:60:n1,n2\nt/p/b\tvolmode\tdev\n"
+			    "t/p/c\tzcsi:members\tl:60:n1,n2\nt/p/c\tvolmode\tnone\n"
+			    "t/p/d\tvolmode\tnone\n";
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	(void)err;
 	assert_string_equal(exec->argv[1], "get");
-	*ret_out = mem_strdup("t/p/a\tzcsi:members\tl:60:n1,n2\nt/p/a\tvolmode\tnone\n"
-			      "t/p/b\tzcsi:members\tl:60:n1,n2\nt/p/b\tvolmode\tdev\n"
-			      "t/p/c\tzcsi:members\tl:60:n1,n2\nt/p/c\tvolmode\tnone\n"
-			      "t/p/d\tvolmode\tnone\n");
+	*ret_out = mem_strdup(zfs_table_output(&arena, zfs_table_asked(exec->argv), printed));
+	return 0;
+}
+
+/* The record of a move counts for each copy, and the epoch of the copies is 4. */
+typeof(place_read) __wrap_place_read;
+
+int __wrap_place_read(struct arena *at, const char *parent, const char *id, struct place *ret,
+		      struct error *err)
+{
+	(void)parent, (void)id, (void)err;
+	*ret = (struct place){.role = PLACE_COPY, .epoch = 4, .n = 1};
+	ret->snapshots = arena_alloc(at, sizeof(*ret->snapshots));
+	ret->snapshots[0] = (struct place_snapshot){.to = "n2", .epoch = 5};
 	return 0;
 }
 
@@ -41,6 +59,7 @@ static void only_a_device_hidden_by_a_move_is_shown(void **state)
 	struct error err;
 
 	(void)state;
+	printed = zvols;
 	shown = "";
 	fails_for = ERR_OK;
 	assert_int_equal(earlier_show(&arena, "t/p", &err), 0);
@@ -56,6 +75,7 @@ static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
 	struct error err;
 
 	(void)state;
+	printed = zvols;
 	shown = "";
 	fails_for = ERR_PERMISSION_DENIED;
 	assert_int_equal(earlier_show(&arena, "t/p", &err), 0);
@@ -66,11 +86,44 @@ static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
 	assert_string_equal(shown, "t/p/a ");
 }
 
+/* A value of the volume `a` looks like the lines of the zvol `d`, which an operator has hidden. */
+static void a_value_with_a_line_break_shows_no_other_device(void **state)
+{
+	struct error err;
+
+	(void)state;
+	printed = "t/p/a\tzcsi:members\tl:60:n1\\nt/p/d\tzcsi:members\tl:60:n1,n2\tlocal\n"
+		  "t/p/d\tvolmode\tnone\n";
+	shown = "";
+	fails_for = ERR_OK;
+	assert_int_equal(earlier_show(&arena, "t/p", &err), 0);
+	assert_string_equal(shown, "");
+}
+
+/* A value of the copy `a` looks like the lines of a copy `b` that was given up. */
+static void a_value_with_a_line_break_begins_no_other_move(void **state)
+{
+	struct earlier *rows;
+	struct error err;
+	size_t n;
+
+	(void)state;
+	printed = "t/p/_replica/a\tzcsi:volume\ta\\nt/p/_replica/b\tzcsi:volume\tb\\n"
+		  "t/p/_replica/b@s\tzcsi:moving\tn2:5\n"
+		  "t/p/_replica/c\tzcsi:volume\tc\nt/p/_replica/c@s\tzcsi:moving\tn2:5\n"
+		  "t/p/_replica/d\tzcsi:volume\td\nt/p/_replica/d@s\tzcsi:moving\t^n2:5\n";
+	assert_int_equal(earlier_read(&arena, "t/p", &rows, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(rows[0].id, "c");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_device_hidden_by_a_move_is_shown),
 		cmocka_unit_test(only_a_pool_that_does_not_answer_is_asked_again),
+		cmocka_unit_test(a_value_with_a_line_break_shows_no_other_device),
+		cmocka_unit_test(a_value_with_a_line_break_begins_no_other_move),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
