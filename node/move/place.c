@@ -58,14 +58,6 @@ static bool take_dataset(struct arena *arena, const struct zfs_fields *row, stru
 	return members_parse(arena, zfs_fields_text(row, "zcsi:members"), &place->members);
 }
 
-/* Returns true for the row of a dataset, or of a snapshot of it. */
-static bool is_of(const struct zfs_fields *row, const char *dataset)
-{
-	size_t length = strlen(dataset);
-
-	return strncmp(row->name, dataset, length) == 0 && strchr("@", row->name[length]);
-}
-
 bool place_parse(struct arena *arena, const char *dataset, const struct zfs_table *table,
 		 struct place *ret)
 {
@@ -77,7 +69,7 @@ bool place_parse(struct arena *arena, const char *dataset, const struct zfs_tabl
 		const struct zfs_fields *row = &table->rows[i];
 		if (strncmp(row->name, dataset, length) == 0 && row->name[length] == '/')
 			ret->children++;
-		if (!is_of(row, dataset))
+		if (!zfs_table_is_of(row, dataset))
 			continue;
 		if (row->name[length])
 			add_snapshot(arena, row, ret);
@@ -96,7 +88,7 @@ static int look(const struct zfs_table *table, const char *dataset, bool *ret_ha
 {
 	*ret_has = false;
 	for (size_t i = 0; i < table->n; i++) {
-		if (!is_of(&table->rows[i], dataset))
+		if (!zfs_table_is_of(&table->rows[i], dataset))
 			continue;
 		*ret_has = true;
 		if (table->rows[i].damaged)

@@ -11,6 +11,8 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
+struct zfs_table; /* node/zfs/zfs_table.h */
+
 struct held {
 	const char *id; /* the volume's */
 	CopyState *copy;
@@ -29,8 +31,9 @@ bool held_possible(void);
  */
 int held_read(struct arena *arena, const char *parent, bool snapshots, struct held_list *ret,
 	      struct error *err);
-/* Parse what `zfs list` prints, in place. For tests. */
-void held_parse(struct arena *arena, const char *parent, char *text, struct held_list *ret);
+/* Take the rows of the copies. For tests. */
+void held_parse(struct arena *arena, const char *parent, const struct zfs_table *table,
+		struct held_list *ret);
 /* Returns the copy of a volume, or NULL. */
 const CopyState *held_find(const struct held_list *list, const char *id);
 

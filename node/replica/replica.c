@@ -19,34 +19,15 @@
 #include "node/record/members.h"
 #include "node/record/scheduled.h"
 #include "node/record/snapshot.h"
-#include "node/record/zfs_row.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 #include "transport/tls_names.h"
 
-#define OUTPUT_MAX ((size_t)64 << 20)
-
-const char replica_columns[] =
-	"name,guid,creation,used,available,receive_resume_token,zcsi:members,"
-	"zcsi:epoch,zcsi:accepted,zcsi:snapshot,userrefs,clones";
-
-enum field {
-	NAME,
-	GUID,
-	CREATION,
-	USED,
-	AVAILABLE,
-	TOKEN,
-	MEMBERS,
-	EPOCH,
-	ACCEPTED,
-	SNAPSHOT,
-	HOLDS,
-	CLONES,
-	FIELDS
-};
+const char replica_columns[] = "guid,creation,used,available,receive_resume_token,zcsi:members,"
+			       "zcsi:epoch,zcsi:accepted,zcsi:snapshot,userrefs,clones";
 
 char *replica_name(struct arena *arena, const char *parent, const char *id)
 {
@@ -73,49 +54,56 @@ int replica_make_folder(struct arena *arena, const char *parent, const char *fol
 }
 
 /* Returns true for a snapshot that zcsi took: for copies, a backup or CSI, or by a schedule. */
-static bool is_ours(const char *leaf, char *const *field)
+static bool is_ours(const char *leaf, const struct zfs_fields *row)
 {
 	struct scheduled ignored;
 
 	return !strncmp(leaf, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
 	       !strncmp(leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)) ||
-	       *zfs_row_text(field[SNAPSHOT]) || scheduled_parse(leaf, &ignored);
+	       *zfs_fields_text(row, "zcsi:snapshot") || scheduled_parse(leaf, &ignored);
 }
 
-static void add_snapshot(struct arena *arena, char *const *field, char *at, CopyState *copy)
+static int64_t number(const struct zfs_fields *row, const char *property)
+{
+	return strtoll(zfs_fields_text(row, property), NULL, 10);
+}
+
+static void add_snapshot(struct arena *arena, const struct zfs_fields *row, const char *at,
+			 CopyState *copy)
 {
 	CopySnapshot *snapshot = new_copy_snapshot(arena);
 
-	snapshot->name = at + 1;
-	snapshot->guid = strtoull(field[GUID], NULL, 10);
-	snapshot->creation = strtoll(field[CREATION], NULL, 10);
-	snapshot->ours = is_ours(at + 1, field);
-	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *zfs_row_text(field[CLONES]);
+	snapshot->name = (char *)at + 1;
+	snapshot->guid = strtoull(zfs_fields_text(row, "guid"), NULL, 10);
+	snapshot->creation = number(row, "creation");
+	snapshot->ours = is_ours(at + 1, row);
+	snapshot->kept = number(row, "userrefs") || *zfs_fields_text(row, "clones");
 	copy->snapshots[copy->n_snapshots++] = snapshot;
 }
 
 /* Returns the node of zcsi:accepted; "" if the copy has got a later epoch since. */
-static const char *accepted_by(struct arena *arena, char *const *field, int64_t epoch)
+static const char *accepted_by(struct arena *arena, const struct zfs_fields *row, int64_t epoch)
 {
 	const char *node;
 	int64_t accepted;
 
-	if (!mark_parse(arena, field[ACCEPTED], &node, &accepted) || accepted != epoch)
+	if (!mark_parse(arena, zfs_fields_text(row, "zcsi:accepted"), &node, &accepted) ||
+	    accepted != epoch)
 		return "";
 	return node;
 }
 
-static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy)
+static bool add_dataset(struct arena *arena, const struct zfs_fields *row, CopyState *copy)
 {
 	struct members members;
 
-	copy->name = field[NAME];
-	copy->used = strtoll(field[USED], NULL, 10);
-	copy->available = strtoll(field[AVAILABLE], NULL, 10);
-	copy->token = zfs_row_text(field[TOKEN]);
-	copy->epoch = strtoll(zfs_row_text(field[EPOCH]), NULL, 10);
-	copy->accepted_node_id = arena_strdup(arena, accepted_by(arena, field, copy->epoch));
-	if (!members_parse(arena, zfs_row_text(field[MEMBERS]), &members))
+	copy->name = (char *)row->name;
+	copy->used = number(row, "used");
+	copy->available = number(row, "available");
+	copy->token = zfs_fields_text(row, "receive_resume_token");
+	copy->epoch = number(row, "zcsi:epoch");
+	copy->accepted_node_id = arena_strdup(arena, accepted_by(arena, row, copy->epoch));
+	if (!members_parse(arena, zfs_fields_text(row, "zcsi:members"), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;
 	copy->n_node_ids = members.n;
@@ -125,33 +113,22 @@ static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy
 	return true;
 }
 
-static bool add_line(struct arena *arena, char *line, size_t most, CopyState *copy)
-{
-	char *field[FIELDS];
-	size_t n = 0;
-
-	while (n < FIELDS && (field[n] = strsep(&line, "\t")))
-		n++;
-	if (n < FIELDS || line)
-		return false;
-	char *at = strchr(field[NAME], '@');
-	if (!at)
-		return add_dataset(arena, field, copy);
-	copy->more = copy->n_snapshots == most;
-	if (!copy->more)
-		add_snapshot(arena, field, at, copy);
-	return true;
-}
-
-CopyState *replica_parse(struct arena *arena, char *text, size_t most)
+CopyState *replica_parse(struct arena *arena, const struct zfs_table *table, size_t most)
 {
 	CopyState *copy = new_copy_state(arena);
-	char *state;
 
 	copy->snapshots = arena_alloc(arena, most * sizeof(*copy->snapshots));
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		if (!add_line(arena, line, most, copy))
+	for (size_t i = table->n; i-- > 0;) {
+		const struct zfs_fields *row = &table->rows[i];
+		const char *at = strchr(row->name, '@');
+		if (row->damaged || (!at && !add_dataset(arena, row, copy)))
 			return NULL;
+		if (!at)
+			continue;
+		copy->more = copy->n_snapshots == most;
+		if (!copy->more)
+			add_snapshot(arena, row, at, copy);
+	}
 	return *copy->name ? copy : NULL;
 }
 
@@ -159,29 +136,21 @@ static int read_most(struct arena *arena, const char *parent, const char *id, si
 		     CopyState **ret, struct error *err)
 {
 	const char *name = replica_name(arena, parent, id);
-	const char *argv[] = {"zfs",
-			      "list",
-			      "-Hp",
-			      "-d",
-			      "1",
-			      "-t",
-			      "filesystem,volume,snapshot",
-			      "-S",
-			      "createtxg",
-			      "-o",
-			      replica_columns,
-			      name,
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
-	auto_free char *out = NULL;
+	const struct zfs_query query = {
+		.words = (const char *const[]){"-d", "1", "-t", "filesystem,volume,snapshot", NULL},
+		.properties = replica_columns,
+		.names = (const char *const[]){name, NULL}};
+	struct zfs_table table;
 
 	*ret = NULL;
-	if (zfs_run_once(&exec, &out, err) < 0)
+	if (zfs_table_read(arena, &query, &table, err) < 0)
 		return zfs_is_missing(parent, err);
-	*ret = replica_parse(arena, arena_strdup(arena, out), most);
+	if (zfs_table_check(&table, err) < 0)
+		return -1;
+	*ret = replica_parse(arena, &table, most);
 	if (!*ret)
 		return fail(err, ERR_UNAVAILABLE,
-			    "'zfs list' printed of '%s' what is not a copy; look at its property "
+			    "'zfs get' printed of '%s' what is not a copy; look at its property "
 			    "zcsi:members",
 			    name);
 	return 0;

@@ -16,6 +16,7 @@
 
 struct node;      /* node/host/node.h */
 struct tls_names; /* transport/tls_names.h */
+struct zfs_table; /* node/zfs/zfs_table.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
 #define REPLICA_SNAPSHOTS 256        /* snapshots that are read of a copy, at most */
@@ -39,13 +40,13 @@ int replica_read(struct arena *arena, const char *parent, const char *id, CopySt
 		 struct error *err);
 int replica_read_all(struct arena *arena, const char *parent, const char *id, CopyState **ret,
 		     struct error *err);
-/* The columns of `zfs list` that replica_parse reads. */
+/* The properties that replica_parse reads. */
 extern const char replica_columns[];
 /*
- * Parse what `zfs list` prints of a copy, in place, with at most `most` snapshots. Returns NULL if
- * the text has another form. For tests.
+ * Take the rows of a copy, with at most `most` of its newest snapshots. The strings are those of
+ * the table. Returns NULL if a row is damaged, or has another form. For tests.
  */
-CopyState *replica_parse(struct arena *arena, char *text, size_t most);
+CopyState *replica_parse(struct arena *arena, const struct zfs_table *table, size_t most);
 /*
  * Check that the caller is one of n nodes, or one of those that are recorded with the copy, by the
  * names in its certificate. caller is NULL without TLS, and then always passes. Runs no program.

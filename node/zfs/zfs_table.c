@@ -74,6 +74,13 @@ int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zf
 	return failed;
 }
 
+bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset)
+{
+	size_t length = strlen(dataset);
+
+	return strncmp(row->name, dataset, length) == 0 && strchr("@", row->name[length]);
+}
+
 int zfs_table_check(const struct zfs_table *table, struct error *err)
 {
 	for (size_t i = 0; i < table->n; i++)

@@ -42,6 +42,8 @@ int zfs_table_one(struct arena *arena, const char *name, const char *properties,
  */
 bool zfs_table_parse(struct arena *arena, const char *properties, char *text,
 		     struct zfs_table *ret);
+/* Returns true for the row of a dataset, or of a snapshot of it. */
+bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset);
 /* Fail because of the first damaged row, if there is one. Returns 0, or -1 with *err. */
 int zfs_table_check(const struct zfs_table *table, struct error *err);
 

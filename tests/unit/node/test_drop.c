@@ -13,6 +13,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 #include "transport/tls_names.h"
 
 #define LINEAGE "00112233aabbccdd"
@@ -26,13 +27,14 @@ static bool destroyed;
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *ret_err);
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *ret_err)
 {
-	assert_string_equal(exec->argv[1], "list");
+	assert_string_equal(exec->argv[1], "get");
 	if (copy_epoch < 0)
 		return fail(ret_err, ERR_NOT_FOUND, "it does not exist");
-	*ret_out = mem_strdup(arena_printf(&call.arena,
-					   "t/p/_replica/v\t11\t1700000000\t4096\t8192\t-\t" LINEAGE
-					   ":300:n1,n2\t%" PRId64 "\t-\t-\t-\t-\n",
-					   copy_epoch));
+	const char *lines = arena_printf(&call.arena,
+					 "t/p/_replica/v\tzcsi:members\t" LINEAGE ":300:n1,n2\n"
+					 "t/p/_replica/v\tzcsi:epoch\t%" PRId64 "\n",
+					 copy_epoch);
+	*ret_out = mem_strdup(zfs_table_output(&call.arena, zfs_table_asked(exec->argv), lines));
 	return 0;
 }
 

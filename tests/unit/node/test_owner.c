@@ -16,8 +16,10 @@
 #include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
+#include "node/replica/replica.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define LINEAGE "00112233aabbccdd"
 
@@ -246,27 +248,49 @@ static void new_data_of_a_returned_host_is_kept(void **state)
 /* Parsing the output of zfs about the copies on this host */
 
 #define SNAPSHOT(id, leaf, guid)                                                                   \
-	id "\tt/p/_replica/" id "@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t-\t0\t\n"
+	"t/p/_replica/" id "@" leaf "\t^" id "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t-\t0\t\n"
 #define COPY(id, name)                                                                             \
-	id "\tt/p/_replica/" name "\t1\t16\t4096\t8192\t-\t" LINEAGE ":300:n1,n2\t3\t-\t-\t-\t-\n"
+	"t/p/_replica/" name "\t" id "\t1\t16\t4096\t8192\t-\t" LINEAGE                            \
+	":300:n1,n2\t3\t-\t-\t-\t-\n"
+
+static void hold(const char *text, struct held_list *ret)
+{
+	const char *columns = arena_printf(&arena, "zcsi:volume,%s", replica_columns);
+	const struct zfs_table table = zfs_table_of(&arena, columns, text);
+
+	held_parse(&arena, "t/p", &table, ret);
+}
 
 static void all_copies_are_parsed_with_their_newest_snapshot(void **state)
 {
 	(void)state;
-	char *text = arena_strdup(
-		&arena,
-		SNAPSHOT("b", "new", "22") SNAPSHOT("a", "new", "12") SNAPSHOT(
-			"b", "old", "21") SNAPSHOT("a", "old", "11") COPY("b", "b") COPY("a", "a")
-			COPY("c", "renamed") "-\tt/p/_replica\t0\t1\t0\t8\t-\t-\t-\t-\t-\t-\t-\n");
 	struct held_list list;
 
-	held_parse(&arena, "t/p", text, &list);
+	hold("t/p/_replica\t-\t0\t1\t0\t8\t-\t-\t-\t-\t-\t-\t-\n" COPY("a", "a")
+		     SNAPSHOT("a", "old", "11") SNAPSHOT("a", "new", "12") COPY("b", "b")
+			     SNAPSHOT("b", "old", "21") SNAPSHOT("b", "new", "22")
+				     COPY("c", "renamed"),
+	     &list);
 	assert_int_equal(list.n, 2);
 	assert_string_equal(list.rows[0].id, "a");
 	assert_int_equal(list.rows[0].copy->n_snapshots, 1);
 	assert_true(list.rows[0].copy->snapshots[0]->guid == 12);
 	assert_true(held_find(&list, "b")->snapshots[0]->guid == 22);
 	assert_null(held_find(&list, "c"));
+}
+
+/* A value of the copy `a` looks like lines of a copy `ghost`, and like a newer snapshot of b. */
+static void a_value_with_a_line_break_is_no_copy(void **state)
+{
+	struct held_list list;
+
+	(void)state;
+	hold(COPY("a\\nt/p/_replica/ghost\tzcsi:volume\tghost\tlocal\\n"
+		  "t/p/_replica/b@newer\tguid\t99\t-",
+		  "a") SNAPSHOT("a", "old", "11") COPY("b", "b") SNAPSHOT("b", "old", "21"),
+	     &list);
+	assert_int_equal(list.n, 1);
+	assert_true(held_find(&list, "b")->snapshots[0]->guid == 21);
 }
 
 static void volumes_put_aside_are_parsed(void **state)
@@ -463,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_copy_takes_over_if_it_is_as_it_was_shown),
 		cmocka_unit_test(new_data_of_a_returned_host_is_kept),
 		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
+		cmocka_unit_test(a_value_with_a_line_break_is_no_copy),
 		cmocka_unit_test(volumes_put_aside_are_parsed),
 		cmocka_unit_test(a_clone_of_a_volume_put_aside_is_promoted),
 		cmocka_unit_test(a_volume_put_aside_is_compared_with_its_origin),

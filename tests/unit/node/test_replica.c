@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
+ * Tests of the texts about copies: zcsi:members, and what `zfs get` prints of a copy.
  */
 #include "node/replica/replica.h"
 #include "node/replica/snapshots.h"
@@ -13,6 +13,7 @@
 #include "node/record/push_rules.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define LINEAGE "00112233aabbccdd"
 
@@ -143,26 +144,33 @@ static void new_lineages_differ(void **state)
 	assert_string_not_equal(one, lineage_new(&arena));
 }
 
-/* The lines that `zfs list` prints of a copy, and of a snapshot of it. */
+/* The columns of a copy, and of a snapshot of it. */
 #define DATASET(members, epoch)                                                                    \
 	"t/p/_replica/v\t11\t17\t0\t8192\t-\t" members "\t" epoch "\t-\t-\t-\t-\n"
 #define SNAPSHOT(leaf, guid, asked, holds, clones)                                                 \
 	"t/p/_replica/v@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t" asked "\t" holds "\t" clones   \
 	"\n"
 
+static CopyState *parse_most(const char *text, size_t most)
+{
+	const struct zfs_table table = zfs_table_of(&arena, replica_columns, text);
+
+	return replica_parse(&arena, &table, most);
+}
+
 static CopyState *parse(const char *text)
 {
-	return replica_parse(&arena, arena_strdup(&arena, text), REPLICA_SNAPSHOTS);
+	return parse_most(text, REPLICA_SNAPSHOTS);
 }
 
 static void a_copy_is_parsed_newest_snapshot_first(void **state)
 {
 	(void)state;
 	const char *text =
-		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\tn2:7\t-\t0\t\n"
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\tn2:7\t-\t0\t-\n"
 		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE
-		":300:n1\t7\tn2:7\t-\t-\t-\n";
+		":300:n1\t7\tn2:7\t-\t-\t-\n"
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\tn2:7\t-\t0\t-\n"
+		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\tn2:7\t-\t0\t\n";
 	const CopyState *copy = parse(text);
 
 	assert_non_null(copy);
@@ -215,9 +223,9 @@ static void other_outputs_are_no_copy(void **state)
 	static const char *const texts[] = {
 		"",
 		SNAPSHOT("a", "12", "-", "0", ""),
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\t-\t-\t-\t-\n",
 		DATASET("forged", "-"),
+		DATASET("-\\nt/p/_replica/v@a\tguid\t7\t-", "-"),
+		DATASET("-", "-") SNAPSHOT("a", "12", "x\\ny", "0", ""),
 		"cannot open\n",
 	};
 
@@ -228,17 +236,16 @@ static void other_outputs_are_no_copy(void **state)
 static void a_copy_is_parsed_with_a_limited_number_of_snapshots(void **state)
 {
 	(void)state;
-	char *text = arena_strdup(&arena, "");
+	char *text = arena_strdup(&arena, DATASET("-", "-"));
 
-	for (int i = 0; i < 300; i++)
+	for (int i = 299; i >= 0; i--)
 		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\t-\t-\t0\t\n", text, i,
 				    i);
-	text = arena_printf(&arena, "%s" DATASET("-", "-"), text);
 	const CopyState *copy = parse(text);
 	assert_int_equal(copy->n_snapshots, REPLICA_SNAPSHOTS);
 	assert_string_equal(copy->snapshots[REPLICA_SNAPSHOTS - 1]->name, "255");
 	assert_true(copy->more);
-	copy = replica_parse(&arena, arena_strdup(&arena, text), 300);
+	copy = parse_most(text, 300);
 	assert_true(copy->n_snapshots == 300 && !copy->more);
 }
 
@@ -246,10 +253,11 @@ static void a_copy_is_parsed_with_a_limited_number_of_snapshots(void **state)
  * A copy: its newest snapshot; four older ones of zcsi, of which one is held and one has a clone;
  * and one of another tool.
  */
-static const char old_copy[] = SNAPSHOT("_repl-e", "6", "-", "0", "")
-	SNAPSHOT("_repl-d", "5", "-", "0", "") SNAPSHOT("asked", "4", "n", "0", "")
-		SNAPSHOT("_repl-c", "3", "-", "1", "") SNAPSHOT("_repl-b", "2", "-", "0", "t/look")
-			SNAPSHOT("daily", "1", "-", "0", "") DATASET(LINEAGE ":300:n1,n2", "7");
+static const char old_copy[] =
+	DATASET(LINEAGE ":300:n1,n2", "7") SNAPSHOT("daily", "1", "-", "0", "")
+		SNAPSHOT("_repl-b", "2", "-", "0", "t/look") SNAPSHOT("_repl-c", "3", "-", "1", "")
+			SNAPSHOT("asked", "4", "n", "0", "") SNAPSHOT("_repl-d", "5", "-", "0", "")
+				SNAPSHOT("_repl-e", "6", "-", "0", "");
 
 static void name(ThinCopyRequest *request, const char *leaf, uint64_t guid)
 {
