@@ -6,7 +6,7 @@
  * Output of `zfs get` for tests of what is read with node/zfs/zfs_table.h.
  *
  * A test has it as lines "name\tproperty\tvalue", or as lines of columns. "\\n" in a value stands
- * for a line break. A value has the source "local", or "inherited" if it begins with "^".
+ * for a line break, and "\\t" for a tab. A value has the source "local", or "inherited" if it begins with "^".
  */
 
 #include <string.h>
@@ -22,8 +22,8 @@ static inline const char *zfs_table_value(struct arena *memory, const char *valu
 	char *text = arena_strdup(memory, value + inherited), *at;
 	const char *source = inherited ? "inherited from t/p" : "local";
 
-	while ((at = strstr(text, "\\n"))) {
-		*at = '\n';
+	while ((at = strchr(text, '\\'))) {
+		*at = at[1] == 'n' ? '\n' : '\t';
 		memmove(at + 1, at + 2, strlen(at + 2) + 1);
 	}
 	return arena_printf(memory, "%s\t%s", text, strcmp(value, "-") != 0 ? source : "-");

@@ -23,34 +23,31 @@
 #include "node/stream/program.h"
 #include "node/stream/program_stream_ends.h"
 #include "node/zfs/run_folder.h"
-#include "node/zfs/zfs_read.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 #define FOLDER RUN_FOLDER "/diff-" /* the paths of the mounts begin with it */
 
-static const char columns[] = "type,origin,guid,encryptionroot,keystatus,zcsi:members";
+static const char properties[] = "origin,guid,encryptionroot,keystatus,zcsi:members";
 
 /* Held while datasets are mounted or unmounted for a diff. */
 static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
 static bool runs; /* a diff has datasets mounted; protected by `mounting` */
 
-int diff_parse(char *text, struct diff_sides *ret, const char **ret_members, struct error *err)
+int diff_parse(const struct zfs_fields *row, struct diff_sides *ret, const char **ret_members,
+	       struct error *err)
 {
-	const char *type = strsep(&text, "\n"), *origin = strsep(&text, "\n");
-	const char *guid = strsep(&text, "\n"), *root = strsep(&text, "\n");
-	const char *key = strsep(&text, "\n"), *members = strsep(&text, "\n");
+	const char *origin = zfs_fields_text(row, "origin");
+	const char *root = zfs_fields_text(row, "encryptionroot");
 
-	if (!members)
-		return fail(err, ERR_INTERNAL, "zfs prints too few properties of '%s'", ret->name);
-	if (strcmp(key, "unavailable") == 0)
+	if (strcmp(zfs_fields_text(row, "keystatus"), "unavailable") == 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "'%s' is encrypted, and its key is not loaded: run 'zfs load-key %s' "
 			    "on this node, this again, and 'zfs unload-key %s'",
 			    ret->name, root, root);
-	ret->zvol = strcmp(type, "volume") == 0;
+	ret->zvol = strcmp(zfs_fields_text(row, "type"), "volume") == 0;
 	ret->origin = strchr(origin, '@') ? origin : NULL;
-	ret->guid = guid;
-	*ret_members = members;
+	ret->guid = zfs_fields_text(row, "guid");
+	*ret_members = zfs_fields_text(row, "zcsi:members");
 	return 0;
 }
 
@@ -82,18 +79,6 @@ int diff_check(struct arena *arena, const struct diff_sides *sides, const char *
 	return 0;
 }
 
-static int read_properties(struct arena *arena, const char *name, const char *which, char **ret,
-			   struct error *err)
-{
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", which, name, NULL};
-	auto_free char *out = NULL;
-
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
-		return -1;
-	*ret = arena_strdup(arena, out);
-	return 0;
-}
-
 /*
  * Read the dataset that was put aside and its origin. split_end comes first, because it makes the
  * newest snapshot that both sides have the origin.
@@ -101,20 +86,21 @@ static int read_properties(struct arena *arena, const char *name, const char *wh
 static int find_sides(struct arena *arena, const char *parent, struct diff_sides *sides,
 		      struct error *err)
 {
-	const char *members;
-	char *text, *others = arena_strdup(arena, "");
+	const char *members, *others = "";
+	struct zfs_fields row;
 
 	if (split_end(arena, parent, err) < 0 ||
-	    read_properties(arena, sides->name, columns, &text, err) < 0 ||
-	    diff_parse(text, sides, &members, err) < 0)
+	    zfs_table_one(arena, sides->name, properties, &row, err) < 0 ||
+	    diff_parse(&row, sides, &members, err) < 0)
 		return -1;
 	if (sides->origin) {
 		sides->of_origin = arena_printf(arena, "%.*s", (int)strcspn(sides->origin, "@"),
 						sides->origin);
-		if (read_properties(arena, sides->of_origin, "zcsi:members", &others, err) < 0)
+		if (zfs_table_one(arena, sides->of_origin, "zcsi:members", &row, err) < 0)
 			return -1;
+		others = zfs_fields_text(&row, "zcsi:members");
 	}
-	return diff_check(arena, sides, members, strsep(&others, "\n"), err);
+	return diff_check(arena, sides, members, others, err);
 }
 
 static const char *path_of(struct arena *arena, const struct diff_sides *sides, bool origin)

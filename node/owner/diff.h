@@ -5,6 +5,8 @@
 #include "common/mem.h"
 #include "node/host/node.h"
 
+struct zfs_fields; /* node/record/zfs_rows.h */
+
 /* A dataset that was put aside, and what it can be compared with. */
 struct diff_sides {
 	const char *name;
@@ -15,11 +17,11 @@ struct diff_sides {
 };
 
 /*
- * Parse what `zfs get` prints of the dataset in ret->name, in place, to *ret. *ret_members is the
- * zcsi:members of the dataset. Returns 0, or -1 with *err, mostly because the key of the dataset is
- * not loaded. For tests.
+ * Take the row of the dataset in ret->name to *ret. *ret_members is the zcsi:members of the dataset.
+ * Returns 0, or -1 with *err if the key of the dataset is not loaded. For tests.
  */
-int diff_parse(char *text, struct diff_sides *ret, const char **ret_members, struct error *err);
+int diff_parse(const struct zfs_fields *row, struct diff_sides *ret, const char **ret_members,
+	       struct error *err);
 /*
  * Check that files can be compared. members, origin_members: zcsi:members of the dataset, and of
  * the dataset with its origin. Returns 0, or -1 with ERR_FAILED_PRECONDITION. For tests.

@@ -23,50 +23,44 @@
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
-enum field { NAME, ID, OWNER, USED, CREATION, GUID, FORMAT, FIELDS };
+static const char properties[] = "zcsi:volume,zcsi:owner,used,creation,guid,zcsi:format";
 
-static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation,guid,zcsi:format";
-
-/* Returns the row of a line, or NULL for the folder itself and for a dataset that is no volume. */
-static DivergedVolume *parse_line(struct arena *arena, const char *folder, char *line)
+/* Returns the dataset as an answer, or NULL for the folder itself and for what is no volume. */
+static DivergedVolume *parse_row(struct arena *arena, const char *folder,
+				 const struct zfs_fields *fields)
 {
-	size_t length = strlen(folder), n = 0;
-	char *field[FIELDS];
+	const char *text = zfs_fields_text(fields, "zcsi:volume");
+	const char *owner = zfs_fields_text(fields, "zcsi:owner");
+	const char *id = unescape_text(arena, text);
+	size_t length = strlen(folder);
 
-	while (n < FIELDS && (field[n] = strsep(&line, "\t")))
-		n++;
-	if (n < FIELDS || line || strncmp(field[NAME], folder, length) != 0 ||
-	    field[NAME][length] != '/')
-		return NULL;
-	const char *id = unescape_text(arena, field[ID]);
-	if (!id || strcmp(field[ID], "-") == 0)
+	if (!id || !*id || strncmp(fields->name, folder, length) != 0 ||
+	    fields->name[length] != '/')
 		return NULL;
 	DivergedVolume *row = new_diverged_volume(arena);
 	row->id = (char *)id;
-	row->name = field[NAME] + length + 1;
-	row->owner_node_id = (char *)ownership_parse(arena, field[OWNER]).newer;
-	row->used = strtoll(field[USED], NULL, 10);
-	row->creation = strtoll(field[CREATION], NULL, 10);
-	row->guid = strtoull(field[GUID], NULL, 10);
+	row->name = (char *)fields->name + length + 1;
+	row->owner_node_id = (char *)ownership_parse(arena, owner).newer;
+	row->used = strtoll(zfs_fields_text(fields, "used"), NULL, 10);
+	row->creation = strtoll(zfs_fields_text(fields, "creation"), NULL, 10);
+	row->guid = strtoull(zfs_fields_text(fields, "guid"), NULL, 10);
+	row->format = zfs_fields_text(fields, "zcsi:format");
 	/* Only a zvol has the property zcsi:format. */
-	row->format =
-		strcmp(field[FORMAT], "-") == 0 ? arena_strdup(arena, FORMAT_ZFS) : field[FORMAT];
+	if (!*row->format)
+		row->format = arena_strdup(arena, FORMAT_ZFS);
 	return row;
 }
 
-DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *text, size_t *ret_n)
+DivergedVolume **diverged_parse(struct arena *arena, const char *folder,
+				const struct zfs_table *table, size_t *ret_n)
 {
-	size_t most = 1;
-	char *state;
+	DivergedVolume **rows = arena_alloc(arena, (table->n + 1) * sizeof(*rows));
 
-	for (const char *at = text; *at; at++)
-		most += *at == '\n';
-	DivergedVolume **rows = arena_alloc(arena, most * sizeof(*rows));
 	*ret_n = 0;
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		if ((rows[*ret_n] = parse_line(arena, folder, line)))
+	for (size_t i = 0; i < table->n; i++)
+		if ((rows[*ret_n] = parse_row(arena, folder, &table->rows[i])))
 			++*ret_n;
 	return rows;
 }
@@ -84,7 +78,7 @@ static void keep(struct asides *asides, uint64_t reading, struct arena *arena,
 static int read_all(const struct node *node, struct arena *arena, DivergedVolume ***ret,
 		    size_t *ret_n, struct error *err)
 {
-	auto_free char *out = NULL;
+	struct zfs_table table;
 
 	*ret = NULL;
 	*ret_n = 0;
@@ -92,10 +86,12 @@ static int read_all(const struct node *node, struct arena *arena, DivergedVolume
 		return 0;
 	const uint64_t reading = asides_begin(node->asides);
 	const char *folder = split_folder(node, arena);
-	const char *argv[] = {"zfs", "list",  "-Hp",  "-d", "1", "-t", "filesystem,volume",
-			      "-o",  columns, folder, NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) == 0)
-		*ret = diverged_parse(arena, folder, arena_strdup(arena, out), ret_n);
+	const struct zfs_query query = {.words = (const char *const[]){"-d", "1", "-t",
+								       "filesystem,volume", NULL},
+					.properties = properties,
+					.names = (const char *const[]){folder, NULL}};
+	if (zfs_table_read(arena, &query, &table, err) == 0)
+		*ret = diverged_parse(arena, folder, &table, ret_n);
 	else if (zfs_is_missing(catalog_parent(node->catalog), err) < 0)
 		return -1;
 	keep(node->asides, reading, arena, *ret, *ret_n);

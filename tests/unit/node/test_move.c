@@ -165,7 +165,7 @@ static void other_outputs_are_no_place(void **state)
 /* A value of a snapshot or of another volume looks like lines of a snapshot with a record. */
 static void a_value_with_a_line_break_is_no_record_of_a_move(void **state)
 {
-#define FORGED "n3:5\\nt/p/v@z\tguid\t99\t-\\nt/p/v@z\tzcsi:moving\tn2:5"
+#define FORGED "n3:5\\nt/p/v@z\\tguid\\t99\\t-\\nt/p/v@z\\tzcsi:moving\\tn2:5"
 	struct place place;
 	struct error err;
 

@@ -224,7 +224,7 @@ static void other_outputs_are_no_copy(void **state)
 		"",
 		SNAPSHOT("a", "12", "-", "0", ""),
 		DATASET("forged", "-"),
-		DATASET("-\\nt/p/_replica/v@a\tguid\t7\t-", "-"),
+		DATASET("-\\nt/p/_replica/v@a\\tguid\\t7\\t-", "-"),
 		DATASET("-", "-") SNAPSHOT("a", "12", "x\\ny", "0", ""),
 		"cannot open\n",
 	};
