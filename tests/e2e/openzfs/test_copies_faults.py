@@ -271,7 +271,7 @@ def test_a_push_survives_a_kill_of_its_owner_at_each_program(new_pair, gate, pro
 
 
 @pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("program", [RECEIVE, "list"])
+@pytest.mark.parametrize("program", [RECEIVE, "receive_resume_token"])
 def test_a_push_survives_a_kill_of_its_target_at_each_program(new_pair, gate, program, runs):
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.other.node_daemon.kill()
