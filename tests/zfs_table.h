@@ -16,9 +16,10 @@
 #include "tests/cmocka.h"
 
 /* Returns the value with its source, as zfs prints them. */
-static inline const char *zfs_table_value(struct arena *memory, const char *value)
+static inline const char *zfs_table_value(struct arena *memory, const char *property,
+					  const char *value)
 {
-	bool inherited = *value == '^';
+	bool inherited = *value == '^', none = !strcmp(value, "-") || !strcmp(property, "type");
 	char *text = arena_strdup(memory, value + inherited), *at;
 	const char *source = inherited ? "inherited from t/p" : "local";
 
@@ -26,7 +27,7 @@ static inline const char *zfs_table_value(struct arena *memory, const char *valu
 		*at = at[1] == 'n' ? '\n' : '\t';
 		memmove(at + 1, at + 2, strlen(at + 2) + 1);
 	}
-	return arena_printf(memory, "%s\t%s", text, strcmp(value, "-") != 0 ? source : "-");
+	return arena_printf(memory, "%s\t%s", text, none ? "-" : source);
 }
 
 /* Returns the lines that zfs prints of a name, from the lines of a test. */
@@ -45,7 +46,7 @@ static inline char *zfs_table_row(struct arena *memory, const char *properties, 
 		if (line)
 			value = arena_printf(memory, "%.*s", (int)strcspn(line, "\n"), line);
 		row = arena_printf(memory, "%s%s\t%s\t%s\n", row, name, word,
-				   zfs_table_value(memory, value));
+				   zfs_table_value(memory, word, value));
 	}
 	return row;
 }
@@ -102,6 +103,28 @@ static inline const char *zfs_table_asked(const char *const *argv)
 		argv++;
 	assert_non_null(*argv);
 	return argv[1];
+}
+
+/* Returns what a program of zfs_table_names() prints of lines "name\tproperty\tvalue". */
+static inline char *zfs_table_set(struct arena *memory, const char *lines)
+{
+	char *names = arena_strdup(memory, "");
+
+	for (const char *line = lines; *line; line += strcspn(line, "\n") + 1) {
+		const char *at = strchr(line, '\t') + 1;
+		names = arena_printf(memory, "%s%.*s\n", names, (int)strcspn(at, "\t"), at);
+	}
+	return names;
+}
+
+/* Returns what the reader's program of these words prints of lines "name\tproperty\tvalue". */
+static inline char *zfs_table_reply(struct arena *memory, const char *const *argv,
+				    const char *lines)
+{
+	for (const char *const *word = argv; *word; word++)
+		if (strcmp(*word, "property") == 0)
+			return zfs_table_set(memory, lines);
+	return zfs_table_output(memory, zfs_table_asked(argv), lines);
 }
 
 #endif

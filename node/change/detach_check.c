@@ -15,6 +15,7 @@
 #include "node/record/publication.h"
 #include "node/service.h"
 #include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 int detach_check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
 			struct error *err)
@@ -29,26 +30,12 @@ int detach_check_unused(struct rpc_call *call, const struct dataset *volume, siz
 int detach_read(struct arena *arena, const char *name, char **ret_origin, char **ret_mark,
 		struct error *err)
 {
-	static const char both[] = "origin," DETACH_PROPERTY;
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "property,value,source", both, name, NULL};
-	auto_free char *out = NULL;
-	char *state;
+	struct zfs_fields row;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (zfs_table_one(arena, name, "origin," DETACH_PROPERTY, &row, err) < 0)
 		return -1;
-	*ret_origin = *ret_mark = arena_strdup(arena, "");
-	char *lines = arena_strdup(arena, out);
-	for (char *line = strtok_r(lines, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		const char *property = strsep(&line, "\t");
-		char *value = strsep(&line, "\t");
-		if (!value || !line)
-			continue;
-		if (strcmp(property, "origin") == 0 && strcmp(value, "-") != 0)
-			*ret_origin = value;
-		else if (strcmp(property, DETACH_PROPERTY) == 0 && strcmp(line, "local") == 0)
-			*ret_mark = value;
-	}
+	*ret_origin = zfs_fields_text(&row, "origin");
+	*ret_mark = zfs_fields_text(&row, DETACH_PROPERTY);
 	return 0;
 }
 
@@ -57,15 +44,13 @@ int detach_read(struct arena *arena, const char *name, char **ret_origin, char *
 /* Returns the id of the volume that a dataset is, or its name if it is none, in the arena. */
 static const char *id_of(struct arena *arena, const char *name)
 {
-	const char *argv[] = {"zfs", "get",   "-Hp",         "-s", "local",
-			      "-o",  "value", "zcsi:volume", name, NULL};
-	auto_free char *out = NULL;
+	struct zfs_fields row;
 	struct error ignored;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
+	if (zfs_table_one(arena, name, "zcsi:volume", &row, &ignored) < 0)
 		return name;
-	out[strcspn(out, "\n")] = '\0';
-	const char *id = unescape_text(arena, out);
+	const char *text = zfs_fields_text(&row, "zcsi:volume");
+	const char *id = unescape_text(arena, text);
 	return id && *id ? id : name;
 }
 

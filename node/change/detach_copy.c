@@ -15,7 +15,7 @@
 #include "node/stream/pair.h"
 #include "node/zfs/send_flags.h"
 #include "node/zfs/zfs.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 /*
  * Returns true for the properties that the copy gets when it has all data: limits, those of zcsi,
@@ -108,21 +108,28 @@ static int send_rest(const struct detach *detach, const struct history *from,
 
 /* The properties of snapshots */
 
-/*
- * Set the properties of a snapshot of the volume on that of the copy, and empty the list for the
- * next snapshot.
- */
-static int record(const struct detach *detach, const char *name, struct zfs_properties *properties,
-		  struct error *err)
+/* Set the properties of a snapshot of the volume on that of the copy. */
+static int record(const struct detach *detach, const char *name,
+		  const struct zfs_properties *properties, struct error *err)
 {
-	const char *leaf = name ? strchr(name, '@') : NULL;
+	const char *leaf = strchr(name, '@');
 
 	if (!leaf || !properties->n)
 		return 0;
 	int failed = zfs_set(arena_printf(&detach->call->arena, "%s%s", detach->copy, leaf),
 			     properties, err);
-	properties->n = 0;
 	return failed && err->code != ERR_NOT_FOUND ? -1 : 0;
+}
+
+/* Append the user properties that are set on a snapshot itself. */
+static void take_properties(const struct zfs_fields *row, struct zfs_properties *to)
+{
+	for (size_t i = 1; i < row->n; i++) {
+		const struct zfs_value *value = &row->values[i];
+		if (strchr(value->property, ':') &&
+		    (strcmp(value->source, "local") == 0 || strcmp(value->source, "received") == 0))
+			zfs_property(to, value->property, value->text);
+	}
 }
 
 /*
@@ -132,38 +139,27 @@ static int record(const struct detach *detach, const char *name, struct zfs_prop
  */
 static int copy_records(const struct detach *detach, struct error *err)
 {
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-s",
-			      "local,received",
-			      "-d",
-			      "1",
-			      "-t",
-			      "snapshot",
-			      "-o",
-			      "name,property,value",
-			      "all",
-			      detach->volume->name,
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
-	struct zfs_properties properties = {.n = 0};
-	const char *of = NULL;
-	auto_free char *out = NULL;
-	char *state;
+	static const char *const words[] = {"-d", "1", "-t", "snapshot", NULL};
+	struct arena *arena = &detach->call->arena;
+	const char *const names[] = {detach->volume->name, NULL};
+	struct zfs_query query = {.words = words, .names = names};
+	struct zfs_table table;
+	char *properties;
 
-	if (zfs_run_once(&exec, &out, err) < 0)
+	if (zfs_table_names(arena, words, detach->volume->name, &properties, err) < 0)
 		return -1;
-	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
-		if (!property || !line || !strchr(property, ':'))
-			continue;
-		if (of && strcmp(of, name) != 0 && record(detach, of, &properties, err) < 0)
+	query.properties = properties;
+	if (!strchr(properties, ':'))
+		return 0;
+	if (zfs_table_read(arena, &query, &table, err) < 0 || zfs_table_check(&table, err) < 0)
+		return -1;
+	for (size_t i = 0; i < table.n; i++) {
+		struct zfs_properties set = {.n = 0};
+		take_properties(&table.rows[i], &set);
+		if (record(detach, table.rows[i].name, &set, err) < 0)
 			return -1;
-		of = name;
-		zfs_property(&properties, property, line);
 	}
-	return record(detach, of, &properties, err);
+	return 0;
 }
 
 int detach_copy(struct detach *detach, struct error *err)

@@ -10,7 +10,7 @@
 
 #include "node/change/detach_end.h"
 #include "node/change/swap.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 static bool is_left_out(const char *property)
 {
@@ -29,19 +29,19 @@ static bool is_left_out(const char *property)
 int properties_read(struct arena *arena, const char *name, const char *besides,
 		    struct zfs_properties *ret, struct error *err)
 {
-	const char *argv[] = {"zfs", "get", "-Hp", "-s", "local,received", "-o", "property,value",
-			      "all", name,  NULL};
-	auto_free char *out = NULL;
-	char *state;
+	struct zfs_fields row;
+	char *properties;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (zfs_table_names(arena, NULL, name, &properties, err) < 0 ||
+	    zfs_table_one(arena, name, properties, &row, err) < 0)
 		return -1;
-	char *lines = arena_strdup(arena, out);
-	for (char *line = strtok_r(lines, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		const char *property = strsep(&line, "\t");
-		if (line && !is_left_out(property) && (!besides || strcmp(property, besides) != 0))
-			zfs_property(ret, property, line);
+	for (size_t i = 1; i < row.n; i++) {
+		const struct zfs_value *value = &row.values[i];
+		bool is_set = strcmp(value->source, "local") == 0 ||
+			      strcmp(value->source, "received") == 0;
+		if (is_set && !is_left_out(value->property) &&
+		    (!besides || strcmp(value->property, besides) != 0))
+			zfs_property(ret, value->property, value->text);
 	}
 	return 0;
 }

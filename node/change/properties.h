@@ -9,7 +9,7 @@
 /*
  * Append all properties that are set on a dataset itself, except those that its successor has by
  * itself, cannot be given, or must not take over. besides: one more property that is left out, or
- * NULL. Runs one program. Returns 0, or -1 with *err.
+ * NULL. Runs two programs. Returns 0, or -1 with *err.
  */
 int properties_read(struct arena *arena, const char *name, const char *besides,
 		    struct zfs_properties *ret, struct error *err);

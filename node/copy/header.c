@@ -17,7 +17,7 @@
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/zfs/zfs.h"
-#include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 #define TEXT(text) ((char *)(text))
 
@@ -40,33 +40,23 @@ static Property *property_new(struct arena *arena, const char *name, const char 
 	return property;
 }
 
-/*
- * Fill in the properties that are set on the dataset itself (source "local"). Returns the
- * encryption root; "-" if there is none.
- */
-static const char *take_properties(struct arena *arena, char *text, ReceiveHeader *header)
+/* Fill in the properties that are set on the dataset itself (source "local"). */
+static void take_properties(struct arena *arena, const struct zfs_fields *row,
+			    ReceiveHeader *header)
 {
-	const char *root = "-";
 	struct error ignored;
-	char *state;
 
+	header->epoch = strtoll(zfs_fields_text(row, "zcsi:epoch"), NULL, 10);
 	header->properties = arena_alloc(arena, ZFS_PROPERTIES_MAX * sizeof(*header->properties));
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		const char *source = strsep(&line, "\t"), *name = strsep(&line, "\t");
-		if (!name || !line)
-			continue;
-		if (strcmp(name, "encryptionroot") == 0)
-			root = line;
-		if (strcmp(name, "zcsi:epoch") == 0 && strcmp(source, "local") == 0)
-			header->epoch = strtoll(line, NULL, 10);
-		if (strcmp(source, "local") != 0 || is_in_the_stream(name) ||
+	for (size_t i = 1; i < row->n; i++) {
+		const struct zfs_value *value = &row->values[i];
+		if (strcmp(value->source, "local") != 0 || is_in_the_stream(value->property) ||
 		    header->n_properties == ZFS_PROPERTIES_MAX)
 			continue;
-		Property *property = property_new(arena, name, line);
+		Property *property = property_new(arena, value->property, value->text);
 		if (property_check(property, &ignored) == 0)
 			header->properties[header->n_properties++] = property;
 	}
-	return root;
 }
 
 /*
@@ -105,13 +95,19 @@ static Dataset *describe(struct arena *arena, const struct dataset *volume)
 int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *to,
 		      const char **ret_root, struct error *err)
 {
-	const char *argv[] = {"zfs", "get",   "-Hp", "-o", "source,property,value",
-			      "all", dataset, NULL};
-	auto_free char *out = NULL;
+	struct zfs_fields row;
+	char *properties;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (zfs_table_names(arena, NULL, dataset, &properties, err) < 0)
 		return -1;
-	*ret_root = take_properties(arena, arena_strdup(arena, out), to);
+	const char *with_root =
+		arena_printf(arena, "encryptionroot%s%s", *properties ? "," : "", properties);
+	if (zfs_table_one(arena, dataset, with_root, &row, err) < 0)
+		return -1;
+	take_properties(arena, &row, to);
+	*ret_root = zfs_fields_text(&row, "encryptionroot");
+	if (!**ret_root)
+		*ret_root = "-";
 	return 0;
 }
 

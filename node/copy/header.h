@@ -9,14 +9,14 @@
 
 /*
  * *ret is the first message of a stream (Replica.Receive), with all that a copy has besides its
- * data, in the arena; *ret_flags the options of `zfs send` (node/zfs/send_flags.h). Runs one
- * program. Returns 0, or -1 with *err: ERR_FAILED_PRECONDITION if the volume cannot have copies.
+ * data, in the arena; *ret_flags the options of `zfs send` (node/zfs/send_flags.h). Runs two
+ * programs. Returns 0, or -1 with *err: ERR_FAILED_PRECONDITION if the volume cannot have copies.
  */
 int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
 		ReceiveHeader **ret, const char **ret_flags, struct error *err);
 /*
  * Fill in the properties that are set on a dataset and that a request may set on a volume.
- * *ret_root is its encryption root, "-" if it has none. Runs one program. Returns 0, or -1 with
+ * *ret_root is its encryption root, "-" if it has none. Runs two programs. Returns 0, or -1 with
  * *err.
  */
 int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *to,

@@ -30,23 +30,20 @@ bool zfs_table_parse(struct arena *arena, const char *properties, char *text, st
 	return zfs_rows_accepted(&rows);
 }
 
-/* Returns the words of the program; the list of properties is a result of its own. */
-static const char **argv_of(struct arena *arena, const struct zfs_query *query,
-			    const char *properties)
+/* Returns the words of `zfs get` with these parts, each of which ends with NULL, or is NULL. */
+static const char **argv_of(struct arena *arena, const char *const *words,
+			    const char *const *format, const char *const *names)
 {
 	static const char *const begin[] = {"zfs", "get", "-Hp", NULL};
-	const char *const format[] = {"-o", "name,property,value,source", properties, NULL};
-	const char *const none[] = {NULL};
-	const char *const *const parts[] = {begin, query->words ? query->words : none, format,
-					    query->names};
+	const char *const *const parts[] = {begin, words, format, names};
 	size_t most = 1, n = 0;
 
 	for (size_t i = 0; i < COUNT(parts); i++)
-		for (const char *const *word = parts[i]; *word; word++)
+		for (const char *const *word = parts[i]; word && *word; word++)
 			most++;
 	const char **argv = arena_alloc(arena, most * sizeof(*argv));
 	for (size_t i = 0; i < COUNT(parts); i++)
-		for (const char *const *word = parts[i]; *word; word++)
+		for (const char *const *word = parts[i]; word && *word; word++)
 			argv[n++] = *word;
 	return argv;
 }
@@ -54,10 +51,11 @@ static const char **argv_of(struct arena *arena, const struct zfs_query *query,
 int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
 		   struct error *err)
 {
-	const char *properties =
-		arena_printf(arena, "%s,%s,type", zfs_read_marker(arena), query->properties);
+	const char *properties = arena_printf(arena, "%s,%s%stype", zfs_read_marker(arena),
+					      query->properties, *query->properties ? "," : "");
+	const char *const format[] = {"-o", "name,property,value,source", properties, NULL};
 	/* A program that prints anything else than the name first is stopped at once. */
-	const struct exec exec = {.argv = argv_of(arena, query, properties),
+	const struct exec exec = {.argv = argv_of(arena, query->words, format, query->names),
 				  .timeout_ms = query->timeout_ms,
 				  .max_output = ZFS_POOL_OUTPUT_MAX,
 				  .begins = query->names[1] ? NULL : query->names[0]};
@@ -79,6 +77,37 @@ bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset)
 	size_t length = strlen(dataset);
 
 	return strncmp(row->name, dataset, length) == 0 && strchr("@", row->name[length]);
+}
+
+/* Returns true if a list of properties has this one. */
+static bool has(const char *list, const char *property)
+{
+	size_t length = strlen(property);
+
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == length && strncmp(at, property, length) == 0)
+			return true;
+	return false;
+}
+
+/* The name of a property has no line break, so all lines are names. */
+int zfs_table_names(struct arena *arena, const char *const *words, const char *name, char **ret,
+		    struct error *err)
+{
+	static const char *const format[] = {"-s", "local,received", "-o", "property", "all", NULL};
+	const char *const names[] = {name, NULL};
+	const struct exec exec = {.argv = argv_of(arena, words, format, names),
+				  .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+	char *state;
+
+	if (zfs_run_once(&exec, &out, err) < 0)
+		return -1;
+	*ret = arena_strdup(arena, "");
+	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		if (!has(*ret, line))
+			*ret = arena_printf(arena, "%s%s%s", *ret, **ret ? "," : "", line);
+	return 0;
 }
 
 int zfs_table_check(const struct zfs_table *table, struct error *err)

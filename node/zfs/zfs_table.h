@@ -17,7 +17,7 @@
 
 struct zfs_query {
 	const char *const *words; /* options of `zfs get`: "-d", "1"; NULL ends them, or is it */
-	const char *properties;   /* the list, without `type`, which each row has too */
+	const char *properties;   /* the list, which may be empty; each row has `type` too */
 	const char *const *names; /* NULL ends them */
 	int64_t timeout_ms;       /* 0: that of other programs */
 };
@@ -36,6 +36,12 @@ int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zf
 /* *ret is the row of one name. Returns 0, or -1 with *err, also if the row is damaged. */
 int zfs_table_one(struct arena *arena, const char *name, const char *properties,
 		  struct zfs_fields *ret, struct error *err);
+/*
+ * *ret is the list of the properties that are set on a name itself, local and received ones. With
+ * words, as in a query, it is that of all names that zfs finds by them. Returns 0, or -1 with *err.
+ */
+int zfs_table_names(struct arena *arena, const char *const *words, const char *name, char **ret,
+		    struct error *err);
 /*
  * Parse what `zfs get` prints of a list of properties, which begins with a marker and ends with
  * `type`, in place. Returns false if the output is rejected. For tests.

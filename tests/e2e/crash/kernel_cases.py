@@ -113,7 +113,7 @@ FORMAT = ["mkfs.ext4 -q", "zfs set"]
 RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
 
-ROLL_BACK = ["zfs get", *REPLAY, "zfs list", "zfs get", "zfs get", "zfs clone", "zfs create",
+ROLL_BACK = ["zfs get", *REPLAY, "zfs list", *["zfs get"] * 3, "zfs clone", "zfs create",
              "zfs clone", "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get",
              "zfs get", "zfs promote", "zfs list", "zfs get"]
 ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
@@ -121,9 +121,9 @@ ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "da
 # the exchange; the end; the reaper.
 CHECK = ["zfs get", "zfs get", "zfs list", "zfs get", "zfs get"]
 DETACH = [*CHECK, *CHECK, "zfs create", "zfs create", "zfs set", *REPLAY,
-          "zfs snapshot", "zfs list", "zfs get", "zfs send", "zfs receive",
-          "zfs send", "zfs receive", "zfs get", "zfs set",
-          "zfs get", "zfs list", "zfs list", "zfs get", "zfs get", "zfs set", "zfs set",
+          "zfs snapshot", "zfs list", "zfs get", "zfs get", "zfs send", "zfs receive",
+          "zfs send", "zfs receive", "zfs get", "zfs get", "zfs set",
+          "zfs get", "zfs list", "zfs list", *["zfs get"] * 3, "zfs set", "zfs set",
           "zfs list", "zfs get", "zfs get", "zfs list", "zfs list",
           "zfs set", "zfs rename", "zfs rename",
           "zfs list", "zfs list", "zfs set", "zfs destroy", "zfs destroy", "zfs inherit",

@@ -10,6 +10,7 @@
 #include "node/change/alone.h"
 #include "node/change/detach.h"
 #include "node/zfs/zfs_run.h"
+#include "tests/zfs_table.h"
 
 #define TEXT(text) ((char *)(text))
 
@@ -23,6 +24,7 @@ static struct error err;
  * `available`.
  */
 static const char *listed, *head, *available;
+static const char *cloned; /* the properties of the clone: lines "name\tproperty\tvalue" */
 
 typeof(alone_check) __wrap_alone_check;
 
@@ -47,7 +49,8 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *r
 	else if (strcmp(property, "written,referenced") == 0)
 		*ret_out = mem_strdup(head);
 	else
-		*ret_out = mem_strdup("a_20clone\n");
+		*ret_out = mem_strdup(
+			zfs_table_output(&call.arena, zfs_table_asked(exec->argv), cloned));
 	return 0;
 }
 
@@ -58,6 +61,7 @@ static int begin(void **state)
 	volume = (struct dataset){
 		.id = TEXT("v"), .name = TEXT("t/p/v"), .members = TEXT(""), .published = TEXT("")};
 	listed = "";
+	cloned = "t/p/a_20clone\tzcsi:volume\ta_20clone\n";
 	head = "30\n5200\n";
 	available = "1000000\n";
 	err = (struct error){0};
@@ -115,6 +119,8 @@ static void a_volume_on_which_others_depend_is_refused(void **state)
 	(void)state;
 	listed = "t/p/v@a\t0\tt/p/a_20clone,t/p/b\t100\t5000\n";
 	assert_refused("'zcsi detach a clone'");
+	cloned = "t/p/a_20clone\tzcsi:volume\ta_20clone\\nother\n";
+	assert_refused("'zcsi detach t/p/a_20clone'");
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 	listed = "t/p/v@a\t0\tt/p/_trash/x-1\t100\t5000\n";
 	assert_refused("zcsi trash empty");
