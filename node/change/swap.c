@@ -32,7 +32,7 @@ struct swap swap_of(struct arena *arena, const char *parent, const char *name, u
 			     .former = dataset_trash_name(arena, parent, old, guid)};
 }
 
-/* *ret is the value of a property, in the arena; "-": the dataset has none. */
+/* *ret is the value of a property, a single line, in the arena; "-": the dataset has none. */
 static int get(struct arena *arena, const char *name, const char *property, char **ret,
 	       struct error *err)
 {
@@ -41,7 +41,10 @@ static int get(struct arena *arena, const char *name, const char *property, char
 
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
-	out[strcspn(out, "\n")] = '\0';
+	char *end = strchrnul(out, '\n');
+	if (*end && end[1])
+		return zfs_fail_damaged(name, err);
+	*end = '\0';
 	*ret = arena_strdup(arena, out);
 	return 0;
 }

@@ -306,7 +306,10 @@ int zfs_members(const char *name, char **ret, struct error *err)
 
 	if (zfs_run_once(&(struct exec){.argv = argv}, ret, err) < 0)
 		return -1;
-	(*ret)[strcspn(*ret, "\n")] = '\0';
+	char *end = strchrnul(*ret, '\n');
+	if (*end && end[1])
+		return zfs_fail_damaged(name, err);
+	*end = '\0';
 	return 0;
 }
 

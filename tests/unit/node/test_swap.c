@@ -78,7 +78,9 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 	const struct made *found = named(argv[6]);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "it does not exist");
-	if (strcmp(argv[5], "type") == 0)
+	if (strcmp(argv[5], SWAP_PROPERTY) == 0)
+		*ret_out = mem_strdup(arena_printf(&arena, "%s\n", found->mark));
+	else if (strcmp(argv[5], "type") == 0)
 		*ret_out = mem_strdup("filesystem\n");
 	else if (strcmp(argv[5], "origin") == 0)
 		*ret_out = mem_strdup(found->origin ? found->origin : "-");
@@ -324,6 +326,21 @@ static void snapshots_are_taken_back_after_the_first_reading(void **state)
 	assert_null(made[0].origin);
 }
 
+static void a_clone_with_a_line_break_in_its_mark_is_not_destroyed(void **state)
+{
+	const struct swap swap = {"t/p/app", "t/p/_trash/new-app", "t/p/_trash/old-app-7"};
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){.name = "t/p/app", .id = "app"};
+	made[1] = (struct made){.name = "t/p/_trash/new-app", .id = "app", .mark = "7\nx"};
+	assert_int_equal(swap_discard(&swap, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/_trash/new-app'"));
+	made[1].mark = "7";
+	assert_int_equal(swap_discard(&swap, &err), 0);
+	assert_null(named("t/p/_trash/new-app"));
+}
+
 /*
  * Run an exchange whose renames end as given. Returns true if the volume may have no dataset then.
  */
@@ -388,6 +405,7 @@ int main(void)
 		TEST(a_deleted_volume_whose_name_begins_with_new_is_no_clone),
 		TEST(snapshots_are_taken_back_after_the_first_reading),
 		TEST(a_value_with_a_line_break_ends_no_rollback_of_another_volume),
+		TEST(a_clone_with_a_line_break_in_its_mark_is_not_destroyed),
 		TEST(only_what_a_volume_needs_to_exist_is_waited_for),
 		cmocka_unit_test(both_datasets_of_an_exchange_are_renamed),
 		cmocka_unit_test(a_volume_that_was_not_exchanged_has_its_dataset),
