@@ -21,6 +21,7 @@
 #include "node/zfs/fuse.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 bool zfs_reports_events(void)
 {
@@ -143,28 +144,18 @@ static int set_rows(struct arena *arena, const char *name, const struct zfs_prop
 	return fuse_change(argv, err);
 }
 
-/*
- * Restore the properties in rows after a failure. before: lines of property, value and source,
- * which zfs printed before the change. Errors are ignored.
- */
-static void restore(struct arena *arena, const char *name, const struct zfs_property *rows,
-		    size_t n, char *before)
+/* Restore the properties that `before` has after a failure. Errors are ignored. */
+static void restore(struct arena *arena, const struct zfs_fields *before)
 {
 	struct error ignored;
-	char *state;
 
-	for (char *line = strtok_r(before, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		struct zfs_property old;
-		old.name = strsep(&line, "\t");
-		old.value = strsep(&line, "\t");
-		bool changed = false;
-		for (size_t i = 0; i < n; i++)
-			changed |= !strcmp(rows[i].name, old.name);
-		if (changed && line && !strcmp(line, "local"))
-			set_rows(arena, name, &old, 1, &ignored);
-		else if (changed)
-			zfs_inherit(name, old.name, &ignored);
+	for (size_t i = 1; i + 1 < before->n; i++) {
+		const struct zfs_value *value = &before->values[i];
+		const struct zfs_property old = {.name = value->property, .value = value->text};
+		if (!strcmp(value->source, "local"))
+			set_rows(arena, before->name, &old, 1, &ignored);
+		else
+			zfs_inherit(before->name, old.name, &ignored);
 	}
 }
 
@@ -175,19 +166,17 @@ static void restore(struct arena *arena, const char *name, const struct zfs_prop
 static int set_several(struct arena *arena, const char *name,
 		       const struct zfs_properties *properties, struct error *err)
 {
-	auto_free char *before = NULL;
+	struct zfs_fields before; /* the properties that are set, and the type as the last one */
 	char *names = arena_strdup(arena, properties->rows[0].name);
 	size_t n = properties->n, step = fuse_set_step(n);
 
 	for (size_t i = 1; i < n; i++)
 		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "property,value,source",
-			      names, name,  NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &before, err) < 0)
+	if (zfs_table_one(arena, name, names, &before, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i += step) {
 		if (set_rows(arena, name, &properties->rows[i], step, err) < 0) {
-			restore(arena, name, properties->rows, n, before);
+			restore(arena, &before);
 			return -1;
 		}
 	}

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "node/zfs/fuse.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/zfs_table.h"
@@ -19,9 +22,10 @@ typeof(zfs_run_once) __wrap_zfs_run_once;
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
-	const char *properties = zfs_table_asked(exec->argv);
+	bool plain = strcmp(exec->argv[6], "value") == 0; /* the program of zfs_members() */
 
-	*ret_out = mem_strdup(zfs_table_output(&arena, properties, printed));
+	*ret_out = plain ? mem_strdup(printed)
+			 : mem_strdup(zfs_table_reply(&arena, exec->argv, printed));
 	return missing ? fail(err, ERR_NOT_FOUND, "it does not exist") : 0;
 }
 
@@ -112,6 +116,65 @@ static void one_name_is_read_whole_or_not_at_all(void **state)
 	assert_non_null(strstr(err.text, "'t/p/a'"));
 }
 
+/* Setting properties, and restoring those that were set before a failure */
+
+static const char *changes; /* the programs that change the pool, with a space after each word */
+
+typeof(fuse_change) __wrap_fuse_change;
+typeof(zfs_is_the_kernels) __wrap_zfs_is_the_kernels;
+
+int __wrap_fuse_change(const char *const *argv, struct error *err)
+{
+	for (const char *const *word = argv + 1; *word; word++)
+		changes = arena_printf(&arena, "%s%s ", changes, *word);
+	return fail(err, ERR_INTERNAL, "zfs says no");
+}
+
+bool __wrap_zfs_is_the_kernels(void)
+{
+	return true;
+}
+
+static int set_two(struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	changes = "";
+	zfs_property(&properties, "compression", "lz4");
+	zfs_property(&properties, "a:b", "new");
+	return zfs_set("t/p/a", &properties, err);
+}
+
+static void what_was_set_is_restored_whole(void **state)
+{
+	struct error err;
+
+	(void)state;
+	printed = "t/p/a\tcompression\t^off\nt/p/a\ta:b\tone\ttwo\n";
+	assert_int_equal(set_two(&err), -1);
+	assert_string_equal(changes, "set compression=lz4 a:b=new t/p/a "
+				     "inherit compression t/p/a set a:b=one\ttwo t/p/a ");
+	assert_string_equal(err.text, "zfs says no");
+	printed = "t/p/a\tcompression\t^off\nt/p/a\ta:b\tone\\ntwo\n";
+	assert_int_equal(set_two(&err), -1);
+	assert_string_equal(changes, "");
+	assert_non_null(strstr(err.text, "'t/p/a'"));
+}
+
+static void members_with_a_line_break_are_none(void **state)
+{
+	auto_free char *first = NULL, *second = NULL;
+	struct error err;
+
+	(void)state;
+	printed = "l:60:n1,n2\n";
+	assert_int_equal(zfs_members("t/p/a", &first, &err), 0);
+	assert_string_equal(first, "l:60:n1,n2");
+	printed = "l:60:n1,n2\nx\n";
+	assert_int_equal(zfs_members("t/p/a", &second, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/a'"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +183,8 @@ int main(void)
 		cmocka_unit_test(a_tab_is_for_other_programs_only),
 		cmocka_unit_test(a_name_that_does_not_exist_leaves_the_others),
 		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
+		cmocka_unit_test(what_was_set_is_restored_whole),
+		cmocka_unit_test(members_with_a_line_break_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
