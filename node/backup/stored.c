@@ -16,38 +16,14 @@
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
 #include "node/record/members.h"
-#include "node/record/zfs_row.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
-
-#define OUTPUT_MAX ((size_t)256 << 20)
+#include "node/zfs/zfs_table.h"
 
 static const char columns[] =
-	"name,guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
+	"guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
 	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,zcsi:backup_every,zcsi:backup_keep,"
 	"zcsi:verified,userrefs,clones";
-
-enum field {
-	NAME,
-	GUID,
-	CREATION,
-	USED,
-	VOLSIZE,
-	TOKEN,
-	VOLUME,
-	FROM,
-	SIZE,
-	PARAMETERS,
-	FORMAT,
-	ROOT,
-	KEEP,
-	BACKUP_EVERY,
-	BACKUP_KEEP,
-	VERIFIED,
-	HOLDS,
-	CLONES,
-	FIELDS
-};
 
 char *stored_name(struct arena *arena, const char *parent, const char *id)
 {
@@ -59,20 +35,27 @@ char *stored_key(struct arena *arena, const char *name)
 	return arena_printf(arena, "backup %s", name);
 }
 
-/* Parsing the output of `zfs list` */
+/* Taking the rows of backups */
 
 static char *unescaped(struct arena *arena, char *value)
 {
-	char *text = unescape_text(arena, zfs_row_text(value));
+	char *text = unescape_text(arena, value);
 
 	return text ? text : value;
 }
 
-static void add_property(struct arena *arena, const char *name, char *value, BackupState *to)
+static int64_t number(const struct zfs_fields *row, const char *property)
+{
+	return strtoll(zfs_fields_text(row, property), NULL, 10);
+}
+
+static void add_property(struct arena *arena, const struct zfs_fields *row, const char *name,
+			 BackupState *to)
 {
 	Property *property = new_property(arena);
+	char *value = zfs_fields_text(row, name);
 
-	if (!*zfs_row_text(value))
+	if (!*value)
 		return;
 	property->name = (char *)name;
 	property->value = value;
@@ -93,73 +76,62 @@ static void take_nodes(struct arena *arena, char *text, BackupState *to)
 		to->other_node_ids[to->n_other_node_ids++] = unescaped(arena, node);
 }
 
-/* Returns the backup that a line of `zfs list` describes, without snapshots. */
-static BackupState *backup_of(struct arena *arena, char *const *field)
+/* Returns the backup that a row describes, without snapshots. */
+static BackupState *backup_of(struct arena *arena, const struct zfs_fields *row)
 {
 	BackupState *backup = new_backup_state(arena);
-	int64_t volsize = strtoll(field[VOLSIZE], NULL, 10);
+	int64_t volsize = number(row, "volsize");
+	char *format = zfs_fields_text(row, "zcsi:format");
 
 	backup->volume = new_dataset(arena);
 	backup->properties = arena_alloc(arena, 2 * sizeof(*backup->properties));
-	backup->id = backup->volume->id = unescaped(arena, field[VOLUME]);
-	backup->name = field[NAME];
-	take_nodes(arena, zfs_row_text(field[FROM]), backup);
-	backup->every = strtoll(field[BACKUP_EVERY], NULL, 10);
-	backup->keep = zfs_row_text(field[BACKUP_KEEP]);
-	backup->verified = strtoll(field[VERIFIED], NULL, 10);
-	backup->used = strtoll(field[USED], NULL, 10);
-	backup->token = zfs_row_text(field[TOKEN]);
-	backup->volume->size = volsize ? volsize : strtoll(field[SIZE], NULL, 10);
-	backup->volume->parameters = unescaped(arena, field[PARAMETERS]);
-	backup->volume->format = *zfs_row_text(field[FORMAT]) ? field[FORMAT] : (char *)FORMAT_ZFS;
-	add_property(arena, "zcsi:root", field[ROOT], backup);
-	add_property(arena, "zcsi:keep", field[KEEP], backup);
+	backup->id = backup->volume->id = unescaped(arena, zfs_fields_text(row, "zcsi:volume"));
+	backup->name = (char *)row->name;
+	take_nodes(arena, arena_strdup(arena, zfs_fields_text(row, "zcsi:backup")), backup);
+	backup->every = number(row, "zcsi:backup_every");
+	backup->keep = zfs_fields_text(row, "zcsi:backup_keep");
+	backup->verified = number(row, "zcsi:verified");
+	backup->used = number(row, "used");
+	backup->token = zfs_fields_text(row, "receive_resume_token");
+	backup->volume->size = volsize ? volsize : number(row, "zcsi:size");
+	backup->volume->parameters = unescaped(arena, zfs_fields_text(row, "zcsi:parameters"));
+	backup->volume->format = *format ? format : (char *)FORMAT_ZFS;
+	add_property(arena, row, "zcsi:root", backup);
+	add_property(arena, row, "zcsi:keep", backup);
 	return backup;
 }
 
-static CopySnapshot *snapshot_of(struct arena *arena, char *const *field, char *at)
+static CopySnapshot *snapshot_of(struct arena *arena, const struct zfs_fields *row)
 {
 	CopySnapshot *snapshot = new_copy_snapshot(arena);
 
-	snapshot->name = at + 1;
-	snapshot->guid = strtoull(field[GUID], NULL, 10);
-	snapshot->creation = strtoll(field[CREATION], NULL, 10);
-	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *zfs_row_text(field[CLONES]);
+	snapshot->name = strchr(row->name, '@') + 1;
+	snapshot->guid = strtoull(zfs_fields_text(row, "guid"), NULL, 10);
+	snapshot->creation = number(row, "creation");
+	snapshot->kept = number(row, "userrefs") || *zfs_fields_text(row, "clones");
 	return snapshot;
 }
 
-/* Returns the number of fields; more than FIELDS if the line has more. */
-static size_t split(char *line, char **field)
+/*
+ * Add the backup of a dataset and its n - 1 snapshots to the list, unless its name is wrong or a
+ * row is damaged.
+ */
+static void add(struct arena *arena, const char *parent, const struct zfs_fields *rows, size_t n,
+		size_t most, struct stored_list *list)
 {
-	size_t n = 0;
-
-	while (n < FIELDS && (field[n] = strsep(&line, "\t")))
-		n++;
-	return line ? FIELDS + 1 : n;
-}
-
-/* A backup while its lines are read, and its snapshots, oldest first. */
-struct building {
-	BackupState *backup;
-	CopySnapshot **snapshots;
-	size_t n;
-};
-
-/* Add the backup whose lines were read, if there was one, to the list, unless its name is wrong. */
-static void finish(struct arena *arena, const char *parent, struct building *building, size_t most,
-		   struct stored_list *list)
-{
-	BackupState *backup = building->backup;
-	size_t n = building->n < most ? building->n : most;
-
-	if (!backup || !*backup->id ||
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].damaged)
+			return;
+	BackupState *backup = backup_of(arena, rows);
+	if (strchr(rows->name, '@') || !*backup->id ||
 	    strcmp(backup->name, stored_name(arena, parent, backup->id)) != 0)
 		return;
-	backup->count = (int64_t)building->n;
-	backup->snapshots = arena_alloc(arena, (n + 1) * sizeof(*backup->snapshots));
-	for (size_t i = 0; i < n; i++)
-		backup->snapshots[i] = building->snapshots[building->n - 1 - i];
-	backup->n_snapshots = n;
+	backup->count = (int64_t)n - 1;
+	backup->n_snapshots = n - 1 < most ? n - 1 : most;
+	backup->snapshots =
+		arena_alloc(arena, (backup->n_snapshots + 1) * sizeof(*backup->snapshots));
+	for (size_t i = 0; i < backup->n_snapshots; i++)
+		backup->snapshots[i] = snapshot_of(arena, &rows[n - 1 - i]);
 	list->rows[list->n++] = backup;
 }
 
@@ -168,60 +140,51 @@ static int by_id(const void *a, const void *b)
 	return strcmp((*(BackupState *const *)a)->id, (*(BackupState *const *)b)->id);
 }
 
-void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
-		  struct stored_list *ret)
+void stored_parse(struct arena *arena, const char *parent, const struct zfs_table *table,
+		  size_t most, struct stored_list *ret)
 {
-	struct building building = {.n = 0};
-	size_t lines = 1;
-	char *state;
+	size_t end;
 
-	for (const char *at = text; *at; at++)
-		lines += *at == '\n';
-	ret->rows = arena_alloc(arena, lines * sizeof(*ret->rows));
-	ret->n = 0;
-	building.snapshots = arena_alloc(arena, lines * sizeof(*building.snapshots));
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		char *field[FIELDS];
-		if (split(line, field) != FIELDS)
-			continue;
-		char *at = strchr(field[NAME], '@');
-		if (at) {
-			building.snapshots[building.n++] = snapshot_of(arena, field, at);
-			continue;
-		}
-		finish(arena, parent, &building, most, ret);
-		building.backup = backup_of(arena, field);
-		building.n = 0;
+	*ret = (struct stored_list){
+		.rows = arena_alloc(arena, (table->n + 1) * sizeof(*ret->rows))};
+	for (size_t i = 0; i < table->n; i = end) {
+		for (end = i + 1;
+		     end < table->n && zfs_table_is_of(&table->rows[end], table->rows[i].name);)
+			end++;
+		add(arena, parent, &table->rows[i], end - i, most, ret);
 	}
-	finish(arena, parent, &building, most, ret);
 	qsort(ret->rows, ret->n, sizeof(BackupState *), by_id);
 }
 
 /* Reading backups */
 
-/* Without -s, zfs prints each dataset before its snapshots, and these in the order of their age. */
 static int read_below(struct arena *arena, const char *parent, const char *name, const char *depth,
-		      size_t most, struct stored_list *ret, struct error *err)
+		      struct zfs_table *ret, struct error *err)
 {
-	const char *argv[] = {
-		"zfs", "list",  "-Hp", "-d", depth, "-t", "filesystem,volume,snapshot",
-		"-o",  columns, name,  NULL};
-	const struct exec exec = {
-		.argv = argv, .timeout_ms = zfs_run_list_timeout(), .max_output = OUTPUT_MAX};
-	auto_free char *out = NULL;
+	const struct zfs_query query = {.words = (const char *const[]){"-d", depth, "-t",
+								       "filesystem,volume,snapshot",
+								       NULL},
+					.properties = columns,
+					.names = (const char *const[]){name, NULL},
+					.timeout_ms = zfs_run_list_timeout()};
 
-	*ret = (struct stored_list){.n = 0};
-	if (zfs_run_once(&exec, &out, err) < 0)
-		return zfs_is_missing(parent, err);
-	stored_parse(arena, parent, arena_strdup(arena, out), most, ret);
-	return 0;
+	if (zfs_table_read(arena, &query, ret, err) == 0)
+		return 0;
+	ret->n = 0;
+	return zfs_is_missing(parent, err);
 }
 
 int stored_read_all(struct arena *arena, const char *parent, struct stored_list *ret,
 		    struct error *err)
 {
-	return read_below(arena, parent, arena_printf(arena, "%s/" BACKUP_FOLDER, parent), "2", 1,
-			  ret, err);
+	const char *folder = arena_printf(arena, "%s/" BACKUP_FOLDER, parent);
+	struct zfs_table table;
+
+	*ret = (struct stored_list){.n = 0};
+	if (read_below(arena, parent, folder, "2", &table, err) < 0)
+		return -1;
+	stored_parse(arena, parent, &table, 1, ret);
+	return 0;
 }
 
 int stored_read(struct arena *arena, const char *parent, const char *id, BackupState **ret,
@@ -229,10 +192,13 @@ int stored_read(struct arena *arena, const char *parent, const char *id, BackupS
 {
 	const char *name = stored_name(arena, parent, id);
 	struct stored_list list;
+	struct zfs_table table;
 
 	*ret = NULL;
-	if (read_below(arena, parent, name, "1", BACKUP_SNAPSHOTS, &list, err) < 0)
+	if (read_below(arena, parent, name, "1", &table, err) < 0 ||
+	    zfs_table_check(&table, err) < 0)
 		return -1;
+	stored_parse(arena, parent, &table, BACKUP_SNAPSHOTS, &list);
 	if (list.n)
 		*ret = list.rows[0];
 	return 0;

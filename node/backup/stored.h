@@ -25,6 +25,8 @@
 #include "proto/agent.h"
 #include "proto/copy.h"
 
+struct zfs_table; /* node/zfs/zfs_table.h */
+
 #define BACKUP_FOLDER    "_backup" /* name of the folder below the parent */
 #define BACKUP_SNAPSHOTS 8192      /* only so many snapshots are returned: they fit a message */
 
@@ -44,11 +46,11 @@ int stored_read_all(struct arena *arena, const char *parent, struct stored_list 
 int stored_read(struct arena *arena, const char *parent, const char *id, BackupState **ret,
 		struct error *err);
 /*
- * Parse what `zfs list` prints, in place: each dataset before its snapshots, these oldest first.
- * most: how many snapshots of a dataset, the newest ones, are returned. For tests.
+ * Take the rows of backups; one with a damaged row is left out. most: how many snapshots of a
+ * dataset, the newest ones, are returned. For tests.
  */
-void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
-		  struct stored_list *ret);
+void stored_parse(struct arena *arena, const char *parent, const struct zfs_table *table,
+		  size_t most, struct stored_list *ret);
 /* The properties that a run sets besides those of the volume. */
 struct stored_rules {
 	const char *from; /* the node that has the volume */

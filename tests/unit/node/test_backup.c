@@ -12,6 +12,7 @@
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define NOON 1800014400000000 /* 2027-01-15T12:00:00Z, in microseconds */
 #define MOST 2
@@ -78,6 +79,10 @@ static void a_backup_that_is_ahead_is_not_continued(void **state)
 
 #define RULES "86400\tdaily=2,monthly=1\t777"
 
+static const char columns[] =
+	"guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
+	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,zcsi:backup_every,zcsi:backup_keep,"
+	"zcsi:verified,userrefs,clones";
 static const char listed[] =
 	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
 	"t/p/_backup/a\t2\t9\t70\t-\tT\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t-\t-\n"
@@ -94,7 +99,8 @@ static void backups_are_read_with_their_newest_snapshots(void **state)
 	struct stored_list list;
 
 	(void)state;
-	stored_parse(&arena, "t/p", arena_strdup(&arena, listed), MOST, &list);
+	const struct zfs_table table = zfs_table_of(&arena, columns, listed);
+	stored_parse(&arena, "t/p", &table, MOST, &list);
 	assert_int_equal(list.n, 2);
 	const BackupState *a = list.rows[0], *b = list.rows[1];
 	assert_string_equal(a->id, "a");
@@ -122,7 +128,8 @@ static void backups_are_read_with_their_newest_snapshots(void **state)
 	assert_string_equal(b->keep, "");
 }
 
-static int64_t timeout_ms; /* the timeout of the last program */
+static int64_t timeout_ms;           /* the timeout of the last program */
+static const char *printed = listed; /* what it prints */
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
 
@@ -130,7 +137,8 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 {
 	(void)err;
 	timeout_ms = exec->timeout_ms;
-	*ret_out = mem_strdup(listed);
+	*ret_out = mem_strdup(zfs_table_output(&arena, zfs_table_asked(exec->argv),
+					       zfs_table_lines(&arena, columns, printed)));
 	return 0;
 }
 
@@ -150,6 +158,25 @@ static void many_snapshots_may_be_read_for_long(void **state)
 	zfs_run_set_timeout(700000);
 	stored_read_all(&arena, "t/p", &list, &err);
 	assert_int_equal(timeout_ms, 700000);
+}
+
+/* A value of the backup `a` looks like a backup `ghost` with a snapshot. */
+static void a_value_with_a_line_break_is_no_backup(void **state)
+{
+	struct stored_list list;
+	BackupState *backup;
+	struct error err;
+
+	(void)state;
+	printed = "t/p/_backup/a\t2\t9\t70\t-\t-\ta\\nt/p/_backup/ghost\\tzcsi:volume\\tghost"
+		  "\\tlocal\\nt/p/_backup/ghost@x\\tguid\\t3\\t-\tn1\n"
+		  "t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\n";
+	assert_int_equal(stored_read_all(&arena, "t/p", &list, &err), 0);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.rows[0]->id, "b");
+	assert_int_equal(stored_read(&arena, "t/p", "a", &backup, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/_backup/a'"));
+	printed = listed;
 }
 
 #define DAY 86400
@@ -243,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_backup_that_is_ahead_is_not_continued),
 		cmocka_unit_test(backups_are_read_with_their_newest_snapshots),
 		cmocka_unit_test(many_snapshots_may_be_read_for_long),
+		cmocka_unit_test(a_value_with_a_line_break_is_no_backup),
 		cmocka_unit_test(the_first_snapshot_of_each_day_is_kept),
 		cmocka_unit_test(snapshots_of_the_future_neither_count_nor_go),
 		cmocka_unit_test(all_snapshots_stay_without_a_rule),
