@@ -19,18 +19,18 @@
 #include "node/service.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 static int read_received(struct arena *arena, struct received *ret, struct error *err)
 {
 	const char *properties = received_properties(zfs_is_the_kernels());
-	const char *get[] = {"zfs",      "get",     "-Hp", "-o", "property,value",
-			     properties, ret->name, NULL};
 	const char *list[] = {
 		"zfs", "list", "-H",      "-d", "1", "-t", "filesystem,volume,snapshot",
 		"-o",  "name", ret->name, NULL};
-	auto_free char *printed = NULL, *listed = NULL;
+	auto_free char *listed = NULL;
+	struct zfs_fields row;
 
-	if (zfs_run_once(&(struct exec){.argv = get}, &printed, err) < 0)
+	if (zfs_table_one(arena, ret->name, properties, &row, err) < 0)
 		return err->code != ERR_NOT_FOUND
 			       ? -1
 			       : fail(err, ERR_NOT_FOUND,
@@ -40,11 +40,9 @@ static int read_received(struct arena *arena, struct received *ret, struct error
 			 err) < 0)
 		return -1;
 	received_count(listed, ret);
-	if (received_parse(arena, printed, ret))
+	if (received_parse(arena, &row, ret))
 		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "'%s' is no filesystem and no zvol, or has a property with a line break",
-		    ret->name);
+	return fail(err, ERR_FAILED_PRECONDITION, "'%s' is no filesystem and no zvol", ret->name);
 }
 
 /* Returns the value of a property in the request, or NULL. */

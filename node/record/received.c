@@ -23,7 +23,7 @@ static const struct {
 	{"zcsi:formatted", "-", false},
 };
 
-#define NATIVE "type,guid,creation,volsize,referenced,origin"
+#define NATIVE "guid,creation,volsize,referenced,origin"
 #define FOREIGN                                                                                    \
 	"readonly,sharenfs,zcsi:members,zcsi:published,zcsi:source,zcsi:deleted,zcsi:root,"        \
 	"zcsi:parameters,zcsi:formatted"
@@ -66,17 +66,13 @@ static bool take(struct arena *arena, const char *name, const char *value, struc
 	return true;
 }
 
-bool received_parse(struct arena *arena, const char *printed, struct received *ret)
+bool received_parse(struct arena *arena, const struct zfs_fields *row, struct received *ret)
 {
-	char *text = arena_strdup(arena, printed), *state;
-
 	ret->origin = ret->root = "-";
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t");
-		if (!line || !take(arena, name, line, ret))
+	for (size_t i = 1; i < row->n; i++)
+		if (!take(arena, row->values[i].property, row->values[i].text, ret))
 			return false;
-	}
-	return ret->guid && (!ret->zvol || ret->volsize > 0);
+	return !row->damaged && ret->guid && (!ret->zvol || ret->volsize > 0);
 }
 
 void received_count(const char *printed, struct received *ret)

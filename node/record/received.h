@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/mem.h"
 #include "common/volume/format.h"
+#include "node/record/zfs_rows.h"
 
 struct received {
 	const char *name; /* the ZFS name */
@@ -28,13 +29,14 @@ struct received {
 	size_t snapshots, children;
 };
 
-/* Returns the list of properties for `zfs get -Hp -o property,value`. */
+/* Returns the list of properties to read, besides the type. */
 const char *received_properties(bool kernel_zfs);
 /*
- * Parse what `zfs get` prints of received_properties; the caller has set ret->name and
- * ret->described. Texts are in the arena. Returns false if the text has another form.
+ * Take the row with received_properties and the type; the caller has set ret->name and
+ * ret->described. Values count whatever their source is, because a stream may have brought them.
+ * Texts are those of the row, or in the arena. Returns false if it is no dataset.
  */
-bool received_parse(struct arena *arena, const char *printed, struct received *ret);
+bool received_parse(struct arena *arena, const struct zfs_fields *row, struct received *ret);
 /* Count the snapshots and children in what `zfs list -H -d 1 -o name` prints. ret->name is set. */
 void received_count(const char *printed, struct received *ret);
 

@@ -8,6 +8,7 @@
 
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+#include "tests/zfs_table.h"
 
 #define GOOD                                                                                       \
 	"type\tfilesystem\nguid\t7\ncreation\t100\nvolsize\t-\norigin\t-\nreadonly\toff\n"         \
@@ -15,11 +16,26 @@
 #define ZVOL "type\tvolume\nguid\t7\nvolsize\t1048576\nreadonly\toff\nsharenfs\t-\n"
 #define LIST "t/p/_received/v\nt/p/_received/v@a\n"
 
+/* Returns a row of lines "property\tvalue". */
+static struct zfs_fields row_of(const char *lines)
+{
+	struct zfs_value *values = arena_alloc(&arena, (strlen(lines) + 1) * sizeof(*values));
+	char *text = arena_strdup(&arena, lines), *line;
+	size_t n = 1;
+
+	while ((line = strsep(&text, "\n")) && *line) {
+		values[n].property = strsep(&line, "\t");
+		values[n++].text = line;
+	}
+	return (struct zfs_fields){.values = values, .n = n};
+}
+
 static bool parse(const char *printed, const char *listed, struct received *ret)
 {
 	*ret = (struct received){.name = "t/p/_received/v"};
 	received_count(listed, ret);
-	return received_parse(&arena, printed, ret);
+	const struct zfs_fields row = row_of(printed);
+	return received_parse(&arena, &row, ret);
 }
 
 static void assert_judged(const char *printed, const char *listed, struct received_wish wish,
@@ -61,13 +77,28 @@ static void other_output_is_refused(void **state)
 		"type\tsnapshot\nguid\t7\n",
 		"type\tfilesystem\n",
 		"type\tvolume\nguid\t7\nvolsize\t-\n",
-		(GOOD "zcsi:root\ta\nb\n"),
 	};
 	struct received received;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++)
 		assert_false(parse(texts[i], LIST, &received));
+}
+
+/* A value that a stream has brought looks like the guid and the size of the dataset. */
+static void a_value_with_a_line_break_replaces_no_other(void **state)
+{
+	const char *columns = "guid,volsize,zcsi:root";
+	struct received received = {.name = "t/p/_received/v"};
+	struct zfs_table table = zfs_table_of(&arena, columns, "t/p/_received/v\t7\t-\t0:0:755\n");
+
+	(void)state;
+	assert_true(received_parse(&arena, table.rows, &received));
+	assert_int_equal(received.guid, 7);
+	table = zfs_table_of(&arena, columns,
+			     "t/p/_received/v\t7\t-\tx\\nguid\\t8\\nvolsize\\t4096\n");
+	assert_true(table.rows->damaged);
+	assert_false(received_parse(&arena, table.rows, &received));
 }
 
 static void received_datasets_are_recognised(void **state)
@@ -91,6 +122,7 @@ static void received_datasets_are_recognised(void **state)
 static void properties_set_by_an_adoption_are_its_own(void **state)
 {
 	const struct received_wish wish = {7, 1, format_find(FORMAT_ZFS)};
+	struct zfs_fields row = row_of(GOOD "zcsi:root\t1:2:750\nzcsi:parameters\ta_3db\n");
 	struct received received;
 	struct error err;
 
@@ -98,11 +130,11 @@ static void properties_set_by_an_adoption_are_its_own(void **state)
 	for (int described = 0; described < 2; described++) {
 		received = (struct received){.name = "t/p/_received/v", .described = described};
 		received_count(LIST, &received);
-		assert_true(received_parse(
-			&arena, GOOD "zcsi:root\t1:2:750\nzcsi:parameters\ta_3db\n", &received));
+		assert_true(received_parse(&arena, &row, &received));
 		assert_int_equal(received_check(&received, &wish, &err), described ? 0 : -1);
 	}
-	assert_true(received_parse(&arena, GOOD "zcsi:source\tvolume:v\n", &received));
+	row = row_of(GOOD "zcsi:source\tvolume:v\n");
+	assert_true(received_parse(&arena, &row, &received));
 	assert_int_equal(received_check(&received, &wish, &err), -1);
 }
 
@@ -126,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_properties_are_read),
 		cmocka_unit_test(other_output_is_refused),
+		cmocka_unit_test(a_value_with_a_line_break_replaces_no_other),
 		cmocka_unit_test(received_datasets_are_recognised),
 		cmocka_unit_test(other_datasets_cannot_become_volumes),
 		cmocka_unit_test(properties_set_by_an_adoption_are_its_own),
