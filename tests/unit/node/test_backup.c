@@ -129,7 +129,7 @@ static void backups_are_read_with_their_newest_snapshots(void **state)
 }
 
 static int64_t timeout_ms;           /* the timeout of the last program */
-static const char *printed = listed; /* what it prints */
+static const char *printed = listed; /* the columns that it prints */
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
 

@@ -21,7 +21,7 @@
 static const char columns[] =
 	"guid,written,clones,type,volmode,refreservation,receive_resume_token,"
 	"encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
-static const char *printed; /* what place_read() reads */
+static const char *printed; /* the columns that place_read() reads */
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
 

@@ -23,7 +23,7 @@
 
 static struct rpc_call call = {.arena = {.cap = SIZE_MAX}};
 static const char *printed; /* lines "name\tproperty\tvalue" */
-static const char *set;     /* what was set on snapshots, with a space after each */
+static const char *set;     /* properties set on snapshots, with a space after each */
 static struct error err;
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
