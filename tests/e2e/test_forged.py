@@ -6,7 +6,8 @@ import signal
 import grpc
 import pytest
 
-from client import refused
+from client import MIB, refused
+from crash.cases import claim_name
 from daemon import wait_for
 from host import get, KERNEL_ZFS, run, Volume
 
@@ -100,3 +101,37 @@ def test_a_value_of_the_parent_makes_the_pool_unavailable(host, volume):
     run("zfs", "inherit", "zcsi:group", host.parent)
     wait_for(lambda: not host.agent.GetHost().problem, "the pool is read again")
     assert host.ids() == ["data"]
+
+
+def test_a_value_replaces_no_property_of_what_is_adopted(host):
+    """The value that a stream could have brought looks like the guid of another dataset."""
+    name = host.dataset("_received/data")
+    run("zfs", "create", "-p", name)
+    run("zfs", "snapshot", f"{name}@one")
+    wanted = {"id": "data", "guid": 7, "size": 8 * MIB, "format": "zfs"}
+    claim = claim_name(host.agent, 1)
+    run("zfs", "set", "zcsi:root=-\nguid\t7\nzcsi:root\t-", name)
+    with refused(CODE.UNAVAILABLE, naming=name):
+        host.agent.AdoptDataset(claim=claim, **wanted)
+    run("zfs", "inherit", "zcsi:root", name)
+    with refused(CODE.FAILED_PRECONDITION, naming="replaced by another"):
+        host.agent.AdoptDataset(claim=claim, **wanted)
+    host.agent.AdoptDataset(claim=claim, **{**wanted, "guid": int(get(name, "guid"))})
+    assert host.ids() == ["data"]
+
+
+def test_a_change_that_could_not_be_undone_is_refused(host, volume):
+    """A change of several properties that fails is undone, which needs their former values."""
+    volume.create(parameters={"zfs.user.a:b": "one"})
+    name = host.dataset("data")
+    run("zfs", "set", "a:b=one\ntwo", name)
+    wanted = {"zfs.user.a:b": "three", "zfs.compression": "gzip-9"}
+
+    def change():
+        host.controller.ControllerModifyVolume(volume_id="data", mutable_parameters=wanted)
+    with refused(CODE.UNAVAILABLE, naming=name):
+        change()
+    assert get(name, "a:b") == "one\ntwo" and get(name, "compression") != "gzip-9"
+    run("zfs", "inherit", "a:b", name)
+    change()
+    assert get(name, "a:b") == "three" and get(name, "compression") == "gzip-9"
