@@ -42,8 +42,10 @@ static int get(struct arena *arena, const char *name, const char *property, char
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
 	char *end = strchrnul(out, '\n');
-	if (*end && end[1])
-		return zfs_fail_damaged(name, err);
+	if (*end && end[1]) {
+		zfs_fail_damaged(name, err);
+		return -1;
+	}
 	*end = '\0';
 	*ret = arena_strdup(arena, out);
 	return 0;

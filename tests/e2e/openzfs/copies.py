@@ -10,7 +10,7 @@ from daemon import BUILD, wait_for
 from host import get, run, Volume
 
 # The words by which a Gate holds `zfs receive`; "receive" alone would also match the property
-# receive_resume_token in a `zfs list`.
+# receive_resume_token in a `zfs get`.
 RECEIVE = "receive -s"
 
 

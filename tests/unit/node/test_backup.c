@@ -12,7 +12,9 @@
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define NOON 1800014400000000 /* 2027-01-15T12:00:00Z, in microseconds */
 #define MOST 2

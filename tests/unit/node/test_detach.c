@@ -10,7 +10,9 @@
 #include "node/change/alone.h"
 #include "node/change/detach.h"
 #include "node/zfs/zfs_run.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define TEXT(text) ((char *)(text))
 

@@ -10,7 +10,9 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 static struct node node = {.id = "n1"};
 static const char *marks;   /* the marks of datasets: lines "name\tproperty\tvalue" */

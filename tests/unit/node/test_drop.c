@@ -13,8 +13,10 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/cmocka.h"
-#include "tests/zfs_table.h"
 #include "transport/tls_names.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define LINEAGE "00112233aabbccdd"
 

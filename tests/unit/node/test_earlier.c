@@ -12,7 +12,9 @@
 #include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 static const char *printed;       /* lines "name\tproperty\tvalue" */
 static const char *shown;         /* datasets with a device shown, a space after each */

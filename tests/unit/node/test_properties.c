@@ -13,7 +13,9 @@
 #include "node/copy/header.h"
 #include "node/copy/history.h"
 #include "node/zfs/zfs_run.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define TEXT(text) ((char *)(text))
 /* A value that looks like the line of a property in each of the formats of zfs. */

@@ -8,7 +8,9 @@
 
 #include "tests/arena.h"
 #include "tests/cmocka.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define GOOD                                                                                       \
 	"type\tfilesystem\nguid\t7\ncreation\t100\nvolsize\t-\norigin\t-\nreadonly\toff\n"         \

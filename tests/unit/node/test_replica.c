@@ -13,7 +13,9 @@
 #include "node/record/push_rules.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
-#include "tests/zfs_table.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_table.c"
 
 #define LINEAGE "00112233aabbccdd"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_TESTS_ZFS_TABLE_H
-#define ZCSI_TESTS_ZFS_TABLE_H
-
 /*
- * Output of `zfs get` for tests of what is read with node/zfs/zfs_table.h.
+ * Output of `zfs get` for tests of modules that read it with node/zfs/zfs_table.h. A test program
+ * includes this file once, as scripted_rounds.c.
  *
  * A test has it as lines "name\tproperty\tvalue", or as lines of columns. "\\n" in a value stands
  * for a line break, and "\\t" for a tab. A value has the source "local", or "inherited" if it begins with "^".
@@ -126,5 +124,3 @@ static inline char *zfs_table_reply(struct arena *memory, const char *const *arg
 			return zfs_table_set(memory, lines);
 	return zfs_table_output(memory, zfs_table_asked(argv), lines);
 }
-
-#endif
