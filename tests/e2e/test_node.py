@@ -145,7 +145,7 @@ def test_a_private_staging_mount_is_replaced(volume):
     volume.create()
     volume.stage()
     bare(volume.staging)
-    with refused(CODE.FAILED_PRECONDITION, naming="NodeStageVolume"):
+    with refused(CODE.FAILED_PRECONDITION, naming="restart the job"):
         volume.publish()
     volume.stage()
     volume.publish()
