@@ -14,11 +14,14 @@
 #include "node/service.h"
 
 #define SHORT_MS 100
+#define CALL_MS  3000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned asked, looks, ended; /* calls that ask for a look, looks begun, and looks ended */
 static bool closed;                  /* while true, no look ends */
+static int64_t asked_at;             /* when the last look was asked for */
+static int64_t waits_until;          /* the deadline of that look */
 
 static void count(unsigned *counter)
 {
@@ -62,6 +65,10 @@ typeof(bounded_call_run) __real_bounded_call_run, __wrap_bounded_call_run;
 
 int __wrap_bounded_call_run(const struct bounded_call *call, int64_t deadline)
 {
+	pthread_mutex_lock(&mutex);
+	asked_at = now_ms();
+	waits_until = deadline;
+	pthread_mutex_unlock(&mutex);
 	count(&asked);
 	return __real_bounded_call_run(call, deadline);
 }
@@ -223,6 +230,19 @@ static void a_look_that_hangs_delays_no_answer(void **state)
 	arena_fini(&call.arena);
 }
 
+/* The server answers by itself when a tenth of the time is left, so the call does so before. */
+static void a_fifth_of_the_time_is_left_for_the_answer(void **state)
+{
+	const int64_t deadline = now_ms() + CALL_MS;
+	CheckHostResponse *response;
+	struct rpc_call call;
+
+	(void)state;
+	ask(&call, deadline, &response);
+	assert_true(waits_until <= deadline - (deadline - asked_at) / 5);
+	arena_fini(&call.arena);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -234,6 +254,7 @@ int main(void)
 		TEST(calls_at_the_same_time_share_a_look),
 		TEST(a_later_call_looks_again),
 		TEST(a_look_that_hangs_delays_no_answer),
+		TEST(a_fifth_of_the_time_is_left_for_the_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
