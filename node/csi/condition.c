@@ -113,15 +113,17 @@ bool condition_judge(struct arena *arena, const struct condition_facts *facts,
 }
 
 #define ANSWER_MS 5000 /* the longest that a working filesystem takes to answer */
-#define MARGIN_MS 500  /* left of the caller's deadline, so that the answer reaches the client */
+#define LEAST_MS  50   /* given to the filesystem by a call that has little time left */
+/* Left of the caller's deadline for the answer. The server takes up to half for its own error. */
+#define MARGIN_MS 1000
 
 static int64_t answer_deadline(const struct rpc_call *call)
 {
-	int64_t limit = now_ms() + ANSWER_MS;
+	int64_t now = now_ms(), deadline = now + ANSWER_MS;
 
-	return call->deadline == NO_DEADLINE || call->deadline - MARGIN_MS > limit
-		       ? limit
-		       : call->deadline - MARGIN_MS;
+	if (call->deadline != NO_DEADLINE && call->deadline - MARGIN_MS < deadline)
+		deadline = call->deadline - MARGIN_MS;
+	return deadline < now + LEAST_MS ? now + LEAST_MS : deadline;
 }
 
 /*

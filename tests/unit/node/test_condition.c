@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of condition_judge(): the condition of a volume that follows from the gathered facts.
+ * Tests of condition_judge(): the condition of a volume that follows from the gathered facts. Also
+ * how long condition_gather() waits for a filesystem.
  */
 #include "tests/cmocka.h"
 
@@ -8,7 +9,9 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "common/clock.h"
 #include "node/csi/condition.h"
+#include "node/mount/call.h"
 
 static const struct mount target = {.target = "/t", .source = "p/a", .type = "zfs", .master = 7};
 static const struct mount reader = {
@@ -114,6 +117,57 @@ static void status_depends_on_the_mount(void **state)
 	arena_fini(&arena);
 }
 
+static int64_t asked_at, waits_until; /* of the last statvfs */
+
+typeof(mount_call_statvfs) __wrap_mount_call_statvfs;
+
+int __wrap_mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statvfs *ret)
+{
+	(void)mount;
+	(void)ret;
+	asked_at = now_ms();
+	waits_until = deadline;
+	return ETIMEDOUT;
+}
+
+static void gather(int64_t deadline)
+{
+	struct rpc_call call = {.deadline = deadline};
+	struct mount row = {.id = 2, .parent = 1, .target = "/t", .source = "s", .type = "nfs4"};
+	const struct mount_table table = {&row, 1};
+	struct condition_facts facts;
+	struct statvfs fs;
+
+	condition_gather(&call, "data", &table, &row, &facts, &fs);
+	assert_int_equal(facts.error, ETIMEDOUT);
+}
+
+/* The server answers by itself up to half a second before the deadline. */
+static void a_second_is_left_for_the_answer(void **state)
+{
+	const int64_t deadline = now_ms() + 5500;
+
+	(void)state;
+	gather(deadline);
+	assert_int_equal(waits_until, deadline - 1000);
+}
+
+static void a_late_call_still_asks_the_filesystem(void **state)
+{
+	const int64_t before = now_ms();
+
+	(void)state;
+	gather(before + 100);
+	assert_in_range(waits_until, before + 50, asked_at + 50);
+}
+
+static void without_a_deadline_the_wait_ends_too(void **state)
+{
+	(void)state;
+	gather(NO_DEADLINE);
+	assert_true(waits_until <= asked_at + 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +176,9 @@ int main(void)
 		cmocka_unit_test(the_worst_problem_is_reported),
 		cmocka_unit_test(unmounted_volumes_depend_on_their_pool),
 		cmocka_unit_test(status_depends_on_the_mount),
+		cmocka_unit_test(a_second_is_left_for_the_answer),
+		cmocka_unit_test(a_late_call_still_asks_the_filesystem),
+		cmocka_unit_test(without_a_deadline_the_wait_ends_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
