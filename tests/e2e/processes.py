@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """The processes that a daemon has run, from its log, and the state of a process from /proc."""
+import contextlib
 from pathlib import Path
 
 READS_NAMES = "zfs get -Hp -o name,"
@@ -45,5 +46,21 @@ def capabilities(pid):
 
 
 def children(pid):
-    return [int(child) for task in Path(f"/proc/{pid}/task").glob("*/children")
-            for child in task.read_text().split()]
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            found += map(int, task.read_text().split())
+    return found
+
+
+def of_program(program):
+    """Return the ids of the processes of a program, by the first word of their command lines. A
+    process that one of them has started has the same command line until it runs its own program,
+    and is left out."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
+            words = (folder / "cmdline").read_text(errors="replace").split("\0", 1)
+            if words[0] == program:
+                parents[int(folder.name)] = int(status(folder.name)["PPid"])
+    return [pid for pid, parent in parents.items() if parent not in parents]
