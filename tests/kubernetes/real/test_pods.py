@@ -11,6 +11,7 @@ from host import get
 from images import BUSYBOX
 from installed import NAMESPACE
 from objects import claim, pod, snapshot
+from processes import of_program
 
 
 def shell(name, script, *claims, **spec):
@@ -50,8 +51,7 @@ def daemons(cluster):
     done = cluster.control.kubectl("get", "pods", "-n", NAMESPACE, "-l",
                                    "app.kubernetes.io/name=zcsi-node", "-o", "json")
     assert len(json.loads(done)["items"]) == 1
-    return [int(each) for each in os.listdir("/proc") if each.isdigit()
-            and open(f"/proc/{each}/cmdline").read().split("\0")[0] == "zcsi-node"]
+    return of_program("zcsi-node")
 
 
 def test_a_container_writes_into_a_dataset_and_another_one_reads_it(user, writer, reads):
