@@ -15,6 +15,7 @@ from pathlib import Path
 from client import PATIENCE
 from daemon import BUILD, wait_for
 from host import datasets
+from processes import of_program
 
 HERE = Path(__file__).parent
 PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
@@ -152,8 +153,7 @@ def read(path):
 def processes(program):
     """Return the ids of the processes of this program; the pid namespace hides those of another
     Nomad on the host."""
-    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
-            if read(path).split("\0", 1)[0] == str(BUILD / program)]
+    return of_program(str(BUILD / program))
 
 
 def told(pid, name):
