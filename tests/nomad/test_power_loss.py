@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """A host that is a server and a client of Nomad loses its power. When it is back, the client starts
 its allocations while the servers have no leader yet."""
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -29,7 +30,8 @@ def lose_power(agent):
     agent.process.kill()
     for process in Path("/proc").glob("[0-9]*"):
         if program_of(process) in ENDING:
-            os.kill(int(process.name), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                os.kill(int(process.name), signal.SIGKILL)
     agent.process.wait()
     for point, _ in reversed(mounts(f"{agent.data}/")):
         run("umount", "-l", point)
