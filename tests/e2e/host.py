@@ -24,10 +24,12 @@ RESERVED = 0 if KERNEL_ZFS else 3 * MIB  # bytes that zcsi-node reserves for the
 
 def run(*argv, **kwargs):
     """Run a command and return its output. The command is repeated while zfs-fuse reports a dataset
-    as busy, for a moment after a change; zcsi repeats its commands for the same reason."""
+    or a pool as busy, for a moment after a change; zcsi repeats its commands for the same
+    reason."""
     def attempt():
         done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
-        return None if "dataset is busy" in done.stderr else done
+        busy = any(f"{thing} is busy" in done.stderr for thing in ("dataset", "pool"))
+        return None if busy else done
     command = " ".join(map(str, argv))
     done = wait_for(attempt, f"{command}: not busy", pause=0.1)
     assert done.returncode == 0, f"{command}: {done.stderr}"
