@@ -62,8 +62,12 @@ def tree(folder):
 
 def staging_marks(host):
     """Return the marks of staging paths below a host's folder."""
-    return sorted(str(mark) for mark in Path("/run/zcsi").glob("*.staging")
-                  if os.readlink(mark).startswith(f"{host.folder}/"))
+    found = []
+    for mark in Path("/run/zcsi").glob("*.staging"):
+        with contextlib.suppress(FileNotFoundError):  # that of another run may go meanwhile
+            if os.readlink(mark).startswith(f"{host.folder}/"):
+                found.append(str(mark))
+    return sorted(found)
 
 
 def fill(path):
