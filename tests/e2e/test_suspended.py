@@ -2,7 +2,9 @@
 """A pool whose device fails: ZFS waits for it without a timeout. The device is a file on a tmpfs
 that has no room for more data until it is enlarged."""
 import contextlib
+import errno
 import itertools
+import mmap
 import os
 import shlex
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from client import capability, PATIENCE, refused, size_of, topology
+from client import capability, MIB, PATIENCE, refused, size_of, topology
 from cluster import Cluster
 from daemon import wait_for
 from host import Host, run, SIZE, Volume
@@ -24,6 +26,7 @@ from test_doctor import doctor
 CODE = grpc.StatusCode
 TIMEOUT = 3 * PATIENCE  # the timeout of a zfs process, in seconds
 ROOM = "1g"
+SPARE = 64 * MIB  # more than ZFS writes in a moment
 WORKERS = 8  # worker threads of zcsi-node
 
 
@@ -41,9 +44,19 @@ class Scarce:
         run("mount", "-o", f"remount,size={size}", self.folder)
 
     def fail(self):
-        """Shrink the tmpfs, so that every further write of ZFS fails."""
+        """Shrink the tmpfs to a size that ZFS does not exceed meanwhile, and fill it, so that every
+        further write of ZFS fails."""
         run("sync", "-f", self.folder)
-        self.room(Path(self.folder, f"{self.name}.img").stat().st_blocks * 512)
+        self.room(Path(self.folder, f"{self.name}.img").stat().st_blocks * 512 + SPARE)
+        with open(f"{self.folder}/filler", "wb") as filler:
+            step, used = SPARE, 0
+            while step >= mmap.PAGESIZE:
+                try:
+                    os.posix_fallocate(filler.fileno(), used, step)
+                    used += step
+                except OSError as error:
+                    assert error.errno == errno.ENOSPC
+                    step //= 2
 
     def heal(self):
         """Enlarge the tmpfs and resume the pool. `zpool clear` is repeated, because zfs-fuse drops
