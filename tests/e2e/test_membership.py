@@ -100,10 +100,13 @@ def of_b(cluster, names):
 
 
 def kept(host, keeper):
-    """Wait until an agent keeps the names of another host."""
+    """Wait until an agent keeps the names of another host, which it may not know yet."""
     names = set(host.agent.ListNames().hashes)
-    wait_for(lambda: names <= set(keeper.agent.GetKeptNames.future(
-        node_id=host.node_id).result().hashes), f"{keeper.node_id} keeps them")
+
+    def known():
+        answer = keeper.agent.GetKeptNames.future(node_id=host.node_id)
+        return not answer.exception() and names <= set(answer.result().hashes)
+    wait_for(known, f"{keeper.node_id} keeps them")
 
 
 def renew(cluster):
