@@ -102,7 +102,10 @@ def dead_filesystem(dataset, path):
 
 def asking(daemon):
     """Return the number of the daemon's threads that wait for a file system."""
-    names = [path.read_text() for path in Path(f"/proc/{daemon.process.pid}/task").glob("*/comm")]
+    names = []
+    for path in Path(f"/proc/{daemon.process.pid}/task").glob("*/comm"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            names.append(path.read_text())
     return names.count("statvfs\n")
 
 
