@@ -85,10 +85,10 @@ def test_a_one_way_loss_fails_only_calls_for_that_host(wired, way):
     assert wired.where() == {"near": ["a"]}
 
 
-STEPS = {  # a word in the arguments of the zfs command that each call runs
-    "create": "create", "publish": "zcsi:published", "unpublish": "zcsi:published",
-    "expand": "refquota", "modify": "compression", "snapshot": "snapshot",
-    "unsnapshot": "destroy", "delete": "destroy"}
+STEPS = {  # a text in the arguments of the zfs command that each call runs, and of no `zfs get`
+    "create": " create ", "publish": "zcsi:published=", "unpublish": "zcsi:published=",
+    "expand": "refquota=", "modify": "compression=", "snapshot": " snapshot ",
+    "unsnapshot": " destroy ", "delete": " destroy "}
 
 
 def test_calls_are_repeated_after_a_kill_of_their_agent(new_cluster, gate):
