@@ -64,7 +64,7 @@ def staging_marks(host):
     """Return the marks of staging paths below a host's folder."""
     found = []
     for mark in Path("/run/zcsi").glob("*.staging"):
-        with contextlib.suppress(FileNotFoundError):  # that of another run may go meanwhile
+        with contextlib.suppress(FileNotFoundError):  # another run may remove its mark meanwhile
             if os.readlink(mark).startswith(f"{host.folder}/"):
                 found.append(str(mark))
     return sorted(found)

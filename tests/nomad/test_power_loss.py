@@ -30,7 +30,7 @@ def lose_power(agent):
     agent.process.kill()
     for process in Path("/proc").glob("[0-9]*"):
         if program_of(process) in ENDING:
-            with contextlib.suppress(ProcessLookupError):  # it has ended since
+            with contextlib.suppress(ProcessLookupError):  # the process has ended since
                 os.kill(int(process.name), signal.SIGKILL)
     agent.process.wait()
     for point, _ in reversed(mounts(f"{agent.data}/")):

@@ -117,7 +117,7 @@ static void status_depends_on_the_mount(void **state)
 	arena_fini(&arena);
 }
 
-static int64_t asked_at, waits_until; /* of the last statvfs */
+static int64_t asked_at, waits_until; /* when the last statvfs began, and its deadline */
 
 typeof(mount_call_statvfs) __wrap_mount_call_statvfs;
 
