@@ -53,7 +53,8 @@ def test_a_value_marks_no_rollback_of_another_volume(host, volume):
 def test_a_value_sets_nothing_by_a_rollback(host, volume):
     volume.create()
     name = host.dataset("data")
-    take(volume, "one")
+    for leaf in ("one", "two"):  # a volume without anything newer is not rolled back
+        take(volume, leaf)
     run("zfs", "set", "a:b=x\nsetuid\toff", name)
     with refused(CODE.UNAVAILABLE, naming=name):
         host.agent.RollbackDataset(id="data", snapshot_id="data@one")
