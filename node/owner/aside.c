@@ -4,10 +4,12 @@
  *
  * Invariant: data that only this host has is kept until a person drops it. The volume becomes a
  * copy only if nothing was written since a snapshot that the new owner has, and if all later
- * snapshots are those that zcsi took for copies and backups. A volume whose intent log is not
- * replayed (node/attach/complete.h) is always kept. One `zfs rename` makes the volume, which has
- * the epoch of the new owner by then, a copy, or puts it aside. A host that stops before the rename
- * finds the volume again and goes on.
+ * snapshots are those that zcsi took for copies and backups. Writes in the intent log alone count:
+ * after a power cut, the import of the pool claims the log, which counts as written, and each push
+ * replays it (node/attach/complete.h). The log is not replayed here, because to mount a volume that
+ * was ever synced counts as written too. One `zfs rename` makes the volume, which has the epoch of
+ * the new owner by then, a copy, or puts it aside. A host that stops before the rename finds the
+ * volume again and goes on.
  */
 #include "node/owner/aside.h"
 
@@ -17,7 +19,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/agent/origin.h"
-#include "node/attach/complete.h"
 #include "node/attach/device.h"
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
@@ -179,26 +180,15 @@ static int keep(const struct node *node, struct arena *arena, const struct place
 	return 0;
 }
 
-/*
- * *ret is true if all that was synced before a power cut is in the dataset. If it is false, the
- * volume is kept.
- */
-static int complete(struct arena *arena, const struct dataset *volume, bool *ret, struct error *err)
-{
-	*ret = complete_volume(arena, volume, err) == 0;
-	return *ret || err->code == ERR_FAILED_PRECONDITION ? 0 : -1;
-}
-
 static int step_locked(const struct node *node, struct arena *arena, const struct dataset *volume,
 		       struct error *err)
 {
 	const char *owner = ownership_parse(arena, volume->owner).newer;
 	struct place place;
 	uint64_t base;
-	bool known;
 
 	if (exports_apply(arena, node, volume, now_ms() + WAIT_MS, err) < 0 ||
-	    unused_check(arena, volume, err) < 0 || complete(arena, volume, &known, err) < 0 ||
+	    unused_check(arena, volume, err) < 0 ||
 	    (volume->format->zvol && device_hide(volume->name, err) < 0) ||
 	    device_check_gone(volume->name, err) < 0 ||
 	    place_read(arena, catalog_parent(node->catalog), volume->id, &place, err) < 0)
@@ -207,7 +197,7 @@ static int step_locked(const struct node *node, struct arena *arena, const struc
 		return fail(err, ERR_ABORTED, "'%s' is gone", volume->name);
 	if (find_common(node, arena, volume->id, owner, &place, &base, err) < 0)
 		return -1;
-	return known && aside_judge(&place, base) == ASIDE_COPY
+	return aside_judge(&place, base) == ASIDE_COPY
 		       ? become_copy(node, arena, &place, volume, base, err)
 		       : keep(node, arena, &place, volume, base, err);
 }
