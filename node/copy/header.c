@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "common/volume/escape.h"
 #include "node/zfs/send_flags.h"
 #include "node/record/members.h"
@@ -92,18 +93,44 @@ static Dataset *describe(struct arena *arena, const struct dataset *volume)
 	return dataset;
 }
 
+/* Returns the names of a list that are native, or of zcsi. */
+static const char *without_foreign(struct arena *arena, const char *names)
+{
+	const char *left = "";
+
+	for (size_t length; *names; names += length + (names[length] == ',')) {
+		length = strcspn(names, ",");
+		if (memchr(names, ':', length) && strncmp(names, "zcsi:", strlen("zcsi:")) != 0)
+			continue;
+		left = arena_printf(arena, "%s%s%.*s", left, *left ? "," : "", (int)length, names);
+	}
+	return left;
+}
+
+static int read_row(struct arena *arena, const char *dataset, const char *names,
+		    struct zfs_fields *ret, struct error *err)
+{
+	const char *all = arena_printf(arena, "encryptionroot%s%s", *names ? "," : "", names);
+
+	return zfs_table_one(arena, dataset, all, ret, err);
+}
+
+/* A damaged property of another tool does not stop the copies: none of these is passed on then. */
 int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *to,
 		      const char **ret_root, struct error *err)
 {
 	struct zfs_fields row;
-	char *properties;
+	char *names;
 
-	if (zfs_table_names(arena, NULL, dataset, &properties, err) < 0)
+	if (zfs_table_names(arena, NULL, dataset, &names, err) < 0)
 		return -1;
-	const char *with_root =
-		arena_printf(arena, "encryptionroot%s%s", *properties ? "," : "", properties);
-	if (zfs_table_one(arena, dataset, with_root, &row, err) < 0)
-		return -1;
+	if (read_row(arena, dataset, names, &row, err) < 0) {
+		const struct error cause = *err;
+		if (read_row(arena, dataset, without_foreign(arena, names), &row, err) < 0)
+			return -1;
+		log_warn("properties of other tools are not sent", log_str("dataset", dataset),
+			 log_str("error", cause.text));
+	}
 	take_properties(arena, &row, to);
 	*ret_root = zfs_fields_text(&row, "encryptionroot");
 	if (!**ret_root)

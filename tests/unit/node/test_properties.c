@@ -117,6 +117,10 @@ static void a_value_with_a_line_break_goes_to_no_copy(void **state)
 
 	(void)state;
 	printed = "t/p/v\tcompression\tlz4\nt/p/v\ta:b\t" FORGED("t/p/v") "\n";
+	assert_int_equal(header_properties(&call.arena, "t/p/v", header, &root, &err), 0);
+	assert_int_equal(header->n_properties, 1);
+	assert_string_equal(header->properties[0]->name, "compression");
+	printed = "t/p/v\tcompression\tlz4\nt/p/v\tzcsi:keep\t" FORGED("t/p/v") "\n";
 	assert_int_equal(header_properties(&call.arena, "t/p/v", header, &root, &err), -1);
 	assert_non_null(strstr(err.text, "'t/p/v'"));
 }
