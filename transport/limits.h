@@ -19,7 +19,7 @@ struct limits {
 	unsigned reads;             /* max reads from one connection in one turn of the loop */
 	size_t written;             /* max bytes written to one connection in one turn */
 	unsigned streams;           /* max open streams of one connection */
-	unsigned connection_calls;  /* max calls of one connection, also after their streams ended */
+	unsigned connection_calls;  /* max calls of one connection, with or without a stream */
 	unsigned calls;             /* max calls queued for or running on workers in one server */
 	uint32_t stream_window;     /* bytes of a stream's receive window (RFC 9113, 5.2) */
 	uint32_t connection_window; /* bytes of a connection's receive window (RFC 9113, 5.2) */

@@ -17,8 +17,8 @@ struct diff_sides {
 };
 
 /*
- * Take the row of the dataset in ret->name to *ret. *ret_members is the zcsi:members of the dataset.
- * Returns 0, or -1 with *err if the key of the dataset is not loaded. For tests.
+ * Take the row of the dataset in ret->name to *ret. *ret_members is its zcsi:members. Returns 0,
+ * or -1 with *err if the key of the dataset is not loaded. For tests.
  */
 int diff_parse(const struct zfs_fields *row, struct diff_sides *ret, const char **ret_members,
 	       struct error *err);

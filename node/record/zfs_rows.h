@@ -61,7 +61,7 @@ struct zfs_rows {
  * in place.
  */
 void zfs_rows_begin(struct arena *arena, const char *properties, char *text, struct zfs_rows *ret);
-/* *ret is the next row; ret->values has room for rows->n. Returns false at the end of the output. */
+/* *ret is the next row; ret->values has room for rows->n. Returns false after the last row. */
 bool zfs_rows_next(struct zfs_rows *rows, struct zfs_fields *ret);
 /* Returns true if the output was accepted, after zfs_rows_next has returned false. */
 bool zfs_rows_accepted(struct zfs_rows *rows);

@@ -39,8 +39,8 @@ int64_t zfs_run_list_timeout(void);
 int zfs_run_stoppable(struct error *err);
 /*
  * Kill each program that only reads (is_reading in zfs_run.c), and start none from now on: their
- * calls fail with ERR_UNAVAILABLE. They change nothing, so nothing is lost; programs that change the pool run on.
- * For the end of zcsi-node, which must not wait for a pool that cannot be read. Any thread.
+ * calls fail with ERR_UNAVAILABLE. Nothing is lost; programs that change the pool run on. For the
+ * end of zcsi-node, which must not wait for a pool that cannot be read. Any thread.
  */
 void zfs_run_stop_reading(void);
 

@@ -14,9 +14,11 @@ def of_calls(log):
     for line in log:
         if line["msg"] == "stale names are reread":
             announced += 1
-        elif line["msg"] == "program was run" and announced and line["argv"].startswith(READS_NAMES):
+        elif line["msg"] != "program was run":
+            continue
+        elif announced and line["argv"].startswith(READS_NAMES):
             announced -= 1
-        elif line["msg"] == "program was run":
+        else:
             if not (last and last.get("status") and last["argv"] == line["argv"]):
                 yield line["argv"]
             last = line

@@ -4,7 +4,8 @@
  * includes this file once, as scripted_rounds.c.
  *
  * A test has it as lines "name\tproperty\tvalue", or as lines of columns. "\\n" in a value stands
- * for a line break, and "\\t" for a tab. A value has the source "local", or "inherited" if it begins with "^".
+ * for a line break, and "\\t" for a tab. A value has the source "local", or "inherited" if it
+ * begins with "^".
  */
 
 #include <string.h>
