@@ -15,7 +15,6 @@
 
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
-#include "node/attach/complete.h"
 #include "node/change/alone.h"
 #include "node/change/properties.h"
 #include "node/change/swap.h"
@@ -238,7 +237,6 @@ static int roll_back(struct rollback *rollback, const RollbackDatasetRequest *re
 	rollback->volume = agent_prove(arena, parent, rollback->volume, &children, err);
 	if (!rollback->volume ||
 	    check_unused(rollback->call, rollback->volume, children, err) < 0 ||
-	    complete_volume(arena, rollback->volume, err) < 0 ||
 	    read_newest(arena, rollback->volume->name, &newest, err) < 0 ||
 	    read_written(rollback->volume->name, &written, err) < 0)
 		return -1;

@@ -113,7 +113,7 @@ FORMAT = ["mkfs.ext4 -q", "zfs set"]
 RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
 
-ROLL_BACK = ["zfs get", *REPLAY, "zfs list", *["zfs get"] * 3, "zfs clone", "zfs create",
+ROLL_BACK = ["zfs get", "zfs list", *["zfs get"] * 3, "zfs clone", "zfs create",
              "zfs clone", "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get",
              "zfs get", "zfs promote", "zfs list", "zfs get"]
 ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
