@@ -7,7 +7,7 @@
  * promised its copy to this node at the new epoch, has no data that this node's copy lacks, and
  * does not reach a lost node that has the volume. So no other node takes the volume over at that
  * epoch, and no surviving copy accepts streams of the lost owner any more. The epoch is higher by
- * two than any before, because the lost owner may have permitted a move to the next one.
+ * EPOCH_FAILOVER than that of each copy, because the lost nodes may have used the next ones.
  */
 #include "node/owner/failover.h"
 
@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/volume/epoch.h"
 #include "node/catalog/change.h"
 #include "node/host/node.h"
 #include "node/move/ask.h"
@@ -67,7 +68,7 @@ int failover_check(const char *our_id, const struct place *place, const Failover
 			    "'%s' is of another volume that had this name", place->name);
 	if (check_lost(our_id, place, req, err) < 0)
 		return -1;
-	if (req->epoch < place->epoch + 2)
+	if (req->epoch < place->epoch + EPOCH_FAILOVER)
 		return fail(err, ERR_ABORTED,
 			    "'%s' is of epoch %" PRId64
 			    " meanwhile; look with 'zcsi list', and run 'zcsi failover' again",

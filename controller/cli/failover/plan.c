@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/epoch.h"
 #include "controller/cli/print/amount.h"
 
 #define USEC   1000000
@@ -223,8 +224,8 @@ static const char *judge(struct cli *cli, const struct found *found, size_t n, c
 	const char *silent = silent_of(cli, best);
 
 	for (size_t i = 0; i < n; i++)
-		if (found[i].copy->copy->epoch + 2 > row->epoch)
-			row->epoch = found[i].copy->copy->epoch + 2;
+		if (found[i].copy->copy->epoch + EPOCH_FAILOVER > row->epoch)
+			row->epoch = found[i].copy->copy->epoch + EPOCH_FAILOVER;
 	if (owner && failover_is_lost(cli, owner))
 		return arena_printf(&cli->arena,
 				    "node '%s' answers and has it, so it is not lost: run 'zcsi "

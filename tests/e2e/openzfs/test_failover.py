@@ -87,7 +87,7 @@ def test_a_copy_takes_over_and_the_lost_host_returns_as_a_copy(pair, kind):
     assert "_replica/data" in pair.other.leaves()
     take_over(pair, "data")
     name = pair.other.dataset("data")
-    assert survivors(pair) == ["n2"] and get(name, "zcsi:epoch") == "2"
+    assert survivors(pair) == ["n2"] and get(name, "zcsi:epoch") == "1000"
     assert "lost n1, accepted 3600 s by" in get(name, "zcsi:failover")
     there = use(pair.other, make(pair.other, kind))
     assert content(there) == wanted

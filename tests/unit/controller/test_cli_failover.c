@@ -5,6 +5,7 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_cli.c"
 
+#include "common/volume/epoch.h"
 #include "controller/cli/failover/plan.h"
 
 static struct client *const b = &scripted[1], *const c = &scripted[2];
@@ -137,7 +138,7 @@ static const char *refusal_of_a(void)
 	assert_int_equal(failover_plan_make(&cli, "data", &plan, &err), 0);
 	cli.to = NULL;
 	assert_int_equal(plan.n, 1);
-	assert_int_equal(plan.rows[0].epoch, 5);
+	assert_int_equal(plan.rows[0].epoch, 3 + EPOCH_FAILOVER);
 	return plan.rows[0].why;
 }
 
