@@ -28,7 +28,6 @@
 #include "node/copy/plan.h"
 #include "node/host/owner.h"
 #include "node/record/ownership.h"
-#include "node/stream/keyed.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -274,15 +273,14 @@ static int send_all(struct push *push, const struct history *history, const stru
 }
 
 /*
- * A node that was declared lost, and answers, gets no data before it counts as a member again: it
- * may be the owner after this node is lost.
+ * A node that was declared lost gets no data before it counts as a member again (owner/outcome.c):
+ * it may be the owner after this node is lost.
  */
 static int check_counts(struct push *push, struct error *err)
 {
 	const struct ownership ownership = ownership_parse(push->arena, push->volume->owner);
 
-	push->lost = ownership_has_lost(&ownership, push->to);
-	if (!push->lost)
+	if (!ownership_has_lost(&ownership, push->to))
 		return 0;
 	return fail(err, ERR_UNAVAILABLE,
 		    "it was declared lost, and is to count as a member again first: try again");
@@ -400,31 +398,7 @@ bool push_has_moved(const struct push *push)
 	return push->transfer.sent > MOVED;
 }
 
-struct counting {
-	const struct push *push;
-	int failed;
-	struct error *err;
-};
-
-/* Record that push->to is not lost any more. No other call changes the volume meanwhile. */
-static void count_again(void *arg)
-{
-	struct counting *counting = arg;
-	const struct push *push = counting->push;
-	const struct node *node = push->node;
-	struct dataset *volume;
-
-	counting->failed = catalog_get(node->catalog, now_ms() + ASK_MS, push->arena,
-				       push->volume->id, &volume, counting->err) < 0 ||
-			   owner_check(node, volume, counting->err) < 0;
-	if (counting->failed)
-		return;
-	struct ownership ownership = ownership_parse(push->arena, volume->owner);
-	ownership_find(&ownership, push->to);
-	counting->failed = owner_record(node, push->arena, volume, &ownership, counting->err) < 0;
-}
-
-static int lock_and_run(struct push *push, int64_t *ret_synced, struct error *err)
+int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	push->busy = push_lock(push, err) < 0;
 	if (push->busy)
@@ -432,18 +406,6 @@ static int lock_and_run(struct push *push, int64_t *ret_synced, struct error *er
 	int failed = push_run_locked(push, ret_synced, err);
 	push_unlock(push);
 	return failed;
-}
-
-/* Release push_lock before the queue of the calls for the volume is entered (node/README.md). */
-int push_run(struct push *push, int64_t *ret_synced, struct error *err)
-{
-	struct counting counting = {.push = push, .err = err};
-	int failed = lock_and_run(push, ret_synced, err);
-
-	if (!failed || !push->lost)
-		return failed;
-	keyed_run(push->node->copies, push->volume->id, count_again, &counting);
-	return counting.failed ? -1 : lock_and_run(push, ret_synced, err);
 }
 
 int push_known(struct push *push, int64_t *ret, struct error *err)

@@ -48,7 +48,6 @@ struct push {
 	int64_t available, rest; /* bytes: in the other pool; of an interrupted stream */
 	uint64_t arrived;        /* guid of the last snapshot of this push that arrived; 0: none */
 	bool refused;            /* the copy did not take a snapshot of another tool: send none */
-	bool lost;               /* the node answers, and was declared lost */
 	const char *key;         /* the catalog's key that push_lock has locked */
 };
 

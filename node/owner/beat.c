@@ -170,11 +170,9 @@ static void ask_all(struct round *round)
 	}
 }
 
-/* Returns true if the answers change nothing for the volume, so no call for it is needed. */
 static bool is_settled(const struct round *round, const struct subject *subject)
 {
-	return !subject->outcome.passed.newer_epoch &&
-	       owner_is_confirmed(round->node, subject->volume);
+	return outcome_is_settled(round->node, round->arena, subject->volume, &subject->outcome);
 }
 
 /* Report the volumes whose owner is to be confirmed or changed. */

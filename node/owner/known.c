@@ -84,6 +84,28 @@ static int find(struct rpc_call *call, const FindBaseRequest *req, struct datase
 }
 
 /*
+ * Check that the caller counts as a member, before it makes its volume a copy. Otherwise, if this
+ * host were declared lost next and the caller took the volume over, this host would not wait for
+ * its answer after a boot, and there would be two owners. It counts after its next answer to Hear
+ * (owner/outcome.c).
+ */
+static int check_counts(struct rpc_call *call, const FindBaseRequest *req,
+			const struct dataset *volume, struct error *err)
+{
+	const struct node *node = call->app;
+	const struct ownership ownership = ownership_parse(&call->arena, volume->owner);
+
+	if (owner_check(node, volume, err) < 0)
+		return -1;
+	if (!ownership_has_lost(&ownership, req->node_id))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE,
+		    "node '%s' was declared lost, and node '%s' is to count it as a member of "
+		    "volume '%s' again first: try again",
+		    req->node_id, node->id, req->id);
+}
+
+/*
  * Find the volume, and check that this host owns it. A deleted volume needs no such check: it is
  * not used any more, and its members confirm no owner.
  */
@@ -100,7 +122,7 @@ static int find_owned(struct rpc_call *call, const FindBaseRequest *req, struct 
 			return 0;
 		waited = owner_wait(node, *ret, call->deadline, err);
 	} while (waited > 0);
-	return waited < 0 ? -1 : owner_check(node, *ret, err);
+	return waited < 0 ? -1 : check_counts(call, req, *ret, err);
 }
 
 int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,

@@ -13,10 +13,12 @@
 #include "common/log.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
+#include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/host/owner.h"
 #include "node/owner/aside.h"
+#include "node/stream/copies.h"
 #include "node/stream/keyed.h"
 
 #define FIND_MS 10000 /* for a volume in the catalog */
@@ -78,6 +80,34 @@ static int pass(const struct follower *follower, struct dataset *volume,
 	return owner_record(follower->node, follower->arena, volume, ownership, err);
 }
 
+/* Returns true if a member has answered that was declared lost. */
+static bool has_returned(const struct ownership *ownership, const struct outcome *outcome)
+{
+	for (size_t i = 0; i < ownership->n_lost; i++)
+		if (members_have(&outcome->answered, ownership->lost[i]))
+			return true;
+	return false;
+}
+
+/* Record that the members which have answered are not lost any more, and push to them. */
+static int count_again(const struct follower *follower, struct dataset *volume,
+		       struct ownership *ownership, struct error *err)
+{
+	const struct members *answered = &follower->outcome->answered;
+	const struct node *node = follower->node;
+
+	if (!has_returned(ownership, follower->outcome))
+		return 0;
+	for (size_t i = 0; i < answered->n; i++)
+		ownership_find(ownership, answered->nodes[i]);
+	if (owner_record(node, follower->arena, volume, ownership, err) < 0)
+		return -1;
+	log_info("nodes that were declared lost answer, and count as members again",
+		 log_str("volume", volume->id));
+	pusher_push(node->copies->pusher, volume->id);
+	return 0;
+}
+
 static int follow(const struct follower *follower, struct dataset *volume, struct error *err)
 {
 	const struct node *node = follower->node;
@@ -88,7 +118,7 @@ static int follow(const struct follower *follower, struct dataset *volume, struc
 	if (ownership.newer_epoch)
 		return aside_step(node, follower->arena, volume, err);
 	if (owner_is_confirmed(node, volume))
-		return 0;
+		return count_again(follower, volume, &ownership, err);
 	if (check_majority(follower, volume, &ownership, err) < 0 ||
 	    owner_confirm(node, follower->arena, volume, err) < 0)
 		return -1;
@@ -111,6 +141,15 @@ static void run(void *arg)
 	if (!follower->settled)
 		log_debug("ownership of a volume is unsettled", log_str("volume", id),
 			  log_str("error", err.text));
+}
+
+bool outcome_is_settled(const struct node *node, struct arena *arena, const struct dataset *volume,
+			const struct outcome *outcome)
+{
+	const struct ownership ownership = ownership_parse(arena, volume->owner);
+
+	return !outcome->passed.newer_epoch && owner_is_confirmed(node, volume) &&
+	       !has_returned(&ownership, outcome);
 }
 
 bool outcome_follow(const struct node *node, struct arena *arena, const struct outcome *outcome)

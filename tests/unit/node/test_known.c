@@ -177,6 +177,25 @@ static void a_volume_is_read_again_after_a_wait(void **state)
 	}
 }
 
+/*
+ * The volume was taken over, and its former owner n1 was declared lost. Before n1 makes its volume a
+ * copy, which may be taken over in turn, this host has to wait for its answer after each boot.
+ */
+static void a_node_makes_way_only_where_it_counts(void **state)
+{
+	uint64_t base;
+
+	(void)state;
+	live = "v";
+	owner = "boot=b-2,lost=n1,lost=n3";
+	assert_int_equal(find_common(&base), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'n1' was declared lost"));
+	owner = "boot=b-2,lost=n3";
+	assert_int_equal(find_common(&base), 0);
+	assert_true(base == 11);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -185,6 +204,7 @@ int main(void)
 		TEST(volumes_that_are_not_known_take_little_memory),
 		TEST(a_deleted_volume_needs_no_confirmation),
 		TEST(a_volume_is_read_again_after_a_wait),
+		TEST(a_node_makes_way_only_where_it_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

