@@ -58,8 +58,9 @@ def dead_ends(worlds, bounds, table=TABLE, person=True):
     """Yield each world from which no way leads home. Failovers that were begun are dropped, as if
     their commands had been killed; if `person`, new ones may be begun."""
     rows = by_state(table)
-    bounds = bounds._replace(writes=0, epoch=bounds.epoch + 5, marks=bounds.marks + 1,
-                             lost=max(bounds.lost, 1), statements=2 if person else 0)
+    bounds = bounds._replace(writes=0, epoch=bounds.epoch + 2 * model.ABOVE + 1,
+                             marks=bounds.marks + 1, lost=max(bounds.lost, 1),
+                             statements=2 if person else 0)
     good = set()
     for begin in dict.fromkeys(at_rest(world) for world in worlds):
         way, tried = [(begin, None)], {begin}

@@ -48,7 +48,7 @@ def latest(node):
     return node.epoch if has_copy(node) else 0
 
 
-def is_above_by_two(world, me, statement):
+def is_far_above(world, me, statement):
     return statement.epoch >= world.nodes[me].epoch + ABOVE
 
 
@@ -121,7 +121,7 @@ GUARDS = {
     "target has it": lambda w, me, peer: w.nodes[me].mark.to == peer
     and is_owner(w.nodes[peer]) and w.nodes[peer].epoch >= w.nodes[me].mark.epoch,
     "target had it": lambda w, me, _: w.nodes[me].ended,
-    "epoch above by two": is_above_by_two,
+    "epoch far above": is_far_above,
     "as looked at": lambda w, me, statement: w.nodes[me].data == statement.data,
     "asks us": lambda w, me, peer: fails_over(w.nodes[peer]) and me in survivors(w, peer)
     and me not in w.nodes[peer].take.accepted,
@@ -133,13 +133,13 @@ GUARDS = {
     and set(w.nodes[me].take.accepted) == set(survivors(w, me)),
     "owner": lambda w, me, peer: is_owner(w.nodes[peer]),
     "owner confirmed": lambda w, me, peer: w.nodes[peer].confirmed,
+    "counts there": lambda w, me, peer: me not in w.nodes[peer].lost,
     "epoch not lower": lambda w, me, peer: w.nodes[peer].epoch >= w.nodes[me].epoch,
     "epoch not passed": lambda w, me, peer: w.nodes[peer].epoch >= w.nodes[me].newer,
     "member of owner": lambda w, me, peer: me in w.nodes[peer].members
     and me not in w.nodes[peer].lost,
     "base": lambda w, me, peer: w.nodes[me].place == ""
     or is_prefix(w.nodes[me].data, w.nodes[peer].data),
-    "answers": lambda w, me, peer: not w.nodes[peer].take,
     "whole copy": lambda w, me, peer: w.nodes[peer].place == "replica"
     and is_prefix(w.nodes[peer].data, w.nodes[me].data),
     "later owner": lambda w, me, peer: latest(w.nodes[peer]) > seen(w.nodes[me]),
@@ -153,7 +153,7 @@ GUARDS = {
     "epoch not taken": lambda w, me, _: w.nodes[me].epoch < w.nodes[me].newer,
 }
 EFFECTS = {}
-ABOVE = 2  # by how much the epoch of a failover is above each that a node told
+ABOVE = 1000  # EPOCH_FAILOVER of common/volume/epoch.h
 
 
 def effect(step):

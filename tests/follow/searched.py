@@ -4,13 +4,16 @@ makes the bounds larger."""
 import functools
 import os
 
+import model
 from search import search
 from world import Bounds
 
 MOVE = Bounds(epoch=2, marks=1, powers=1, zvol=1)
-LOSS = Bounds(epoch=3, marks=0, statements=1)
+AFTER_LOSS = 1 + model.ABOVE    # the epoch after a failover
+LOSS = Bounds(epoch=AFTER_LOSS, marks=0, statements=1)
 LOST_HOST = LOSS._replace(powers=1, writes=0)
 MOVE_AND_LOSS = LOSS._replace(marks=1, writes=0)
+TWO_LOSSES = Bounds(epoch=1 + 2 * model.ABOVE, marks=0, statements=2, writes=0, copies=1)
 BOUNDS = (
     MOVE,
     Bounds(epoch=2, marks=1, writes=0, copies=1, joins=1),
@@ -18,6 +21,8 @@ BOUNDS = (
     LOST_HOST,
     MOVE_AND_LOSS,
     LOSS._replace(powers=1, marks=1, copies=1),
+    TWO_LOSSES._replace(powers=1),
+    LOSS._replace(marks=2, lost=2, writes=0, kills=0),
 )
 LARGER = (
     Bounds(epoch=2, marks=2, writes=2, powers=1),

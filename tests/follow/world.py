@@ -4,7 +4,7 @@ process remembers, and what a person stated.
 
 Data is the tuple of the writes in it, in their order, and of the snapshots with a mark: those are
 negative numbers. So a snapshot is a prefix and stands for its guid. An epoch is a whole number, as
-in zcsi:epoch, and grows by one with a move and by two with a failover."""
+in zcsi:epoch, and grows by one with a move and by a thousand with a failover."""
 from typing import NamedTuple
 
 from table import DEMOTED, MOVING, NONE, PRIMARY, RECEIVING, REPLICA, SUPERSEDED
