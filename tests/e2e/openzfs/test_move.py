@@ -158,17 +158,19 @@ def test_an_encrypted_volume_moves_without_its_key(pair, kind):
     volume.down()
 
 
-def test_a_file_system_on_a_zvol_moves_and_comes_back(pair):
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_a_file_system_on_a_zvol_moves_and_comes_back(pair, kind):
     """Only the owner has a device in /dev; the copy has none."""
-    wanted = filled(pair, "ext4")
+    wanted = filled(pair, kind)
     assert has_device(pair.owner) and not device(pair.other, "_replica/data").exists()
     for former, to in (pair.hosts, reversed(pair.hosts)):
         pair.zcsi("move", "data", to.node_id)
         assert owners(pair) == [to.node_id] and not has_device(former)
+        assert "_replica/data" in former.leaves()
         assert not device(former, "_replica/data").exists()
         assert get(to.dataset("data"), "volmode") == "default"
         assert get(to.dataset("data"), "refreservation") == "0"
-        volume = use(to, make(to, "ext4"))
+        volume = use(to, make(to, kind))
         assert content(volume) == wanted
         write(volume, f"on {to.node_id}")
         wanted = content(volume)

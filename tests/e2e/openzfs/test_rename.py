@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-from client import MIB
 from copies import create, in_use, write
 from daemon import wait_for
 from host import get, run, Volume
@@ -21,7 +20,6 @@ PARAMETERS = {"plain": {}, "encrypted": {"zfs.encryption": "on"}}
 def test_a_volume_has_its_data_under_the_new_name(pair, kind, secret):
     host = pair.owner
     volume = make(host, kind)
-    volume.size = max(volume.size, 320 * MIB if kind == "xfs" else 0)
     volume.secrets = {"encryption_key": KEY} if secret == "encrypted" else {}
     create(volume, PARAMETERS[secret])
     use(host, volume)

@@ -7,6 +7,8 @@ from pathlib import Path
 from client import capability, MIB
 from host import Volume
 
+SIZES = {"block": 32 * MIB, "ext4": 32 * MIB, "xfs": 320 * MIB}  # mkfs.xfs requires 300 MiB
+
 
 def block(mode="SINGLE_NODE_WRITER"):
     made = capability(mode)
@@ -15,9 +17,10 @@ def block(mode="SINGLE_NODE_WRITER"):
     return made
 
 
-def zvol(host, name, wanted, size=32 * MIB):
-    """Return a volume, not yet created, as "block" or with this file system."""
-    made = Volume(host, name, size)
+def zvol(host, name, wanted, size=None):
+    """Return a volume, not yet created, as "block" or with this file system, of this size or the
+    one in SIZES."""
+    made = Volume(host, name, size or SIZES[wanted])
     made.capability = block() if wanted == "block" else capability(fs_type=wanted)
     return made
 
