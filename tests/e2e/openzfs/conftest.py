@@ -64,10 +64,18 @@ def new_hosts(new_cluster):
 
 
 @pytest.fixture(scope="session")
-def server(namespaces):
+def new_server(namespaces):
+    """A function that returns the NFS server of the host with this number, made at its first call.
+    A test has to start it."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(
+            lambda number: stack.enter_context(contextlib.closing(Server(namespaces(number)))))
+
+
+@pytest.fixture(scope="session")
+def server(new_server):
     """The NFS server of n1, which a test has to start."""
-    with contextlib.closing(Server(namespaces(1))) as made:
-        yield made
+    return new_server(1)
 
 
 @pytest.fixture

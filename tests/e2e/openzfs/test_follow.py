@@ -2,9 +2,11 @@
 """A volume moves to the node where it is published, if that node has a copy. Nomad publishes one
 volume of a plugin after the other, and repeats a call that failed with FAILED_PRECONDITION, as
 attached() does."""
+import contextlib
 import time
 
 import grpc
+import pytest
 
 from client import PATIENCE, refused
 from copies import create, write
@@ -101,6 +103,42 @@ def test_a_volume_follows_its_workload_there_and_back(pair):
     assert get(pair.owner.dataset("data"), "zcsi:epoch") == "2"
     down(here)
     wait_for(pair.settled, "no push runs")
+
+
+@pytest.fixture
+def servers(pair, new_server):
+    """The NFS servers of the two hosts, by node."""
+    with contextlib.ExitStack() as stack:
+        made = {host.node_id: new_server(number).start()
+                for number, host in enumerate(pair.hosts, 1)}
+        for server in made.values():
+            stack.callback(server.stop)
+            stack.callback(server.clear)
+        yield made
+
+
+def test_a_volume_by_nfs_stays_with_its_owner_and_moves_while_it_is_not_used(pair, servers):
+    """Each host in turn has the volume, and the other one mounts it, although it has a copy."""
+    create(Volume(pair.owner, "data"), {"replicas": "2", "attach": "nfs"})
+    wanted = {}
+    for owner, other in (pair.hosts, reversed(pair.hosts)):
+        volume = of(pair, other)
+        up(volume)
+        assert volume.context["server"] == owner.namespaces.address
+        assert content(volume) == wanted
+        write(volume, f"on {other.node_id}")
+        wanted = content(volume)
+        move = ("move", "data", other.node_id)
+        assert f"attached to node '{other.node_id}'" in pair.zcsi(*move, status=1)
+        assert owners(pair) == [owner.node_id]
+        down(volume)
+        wait_for(lambda: not pair.run(*move).returncode, "the volume has moved")
+        assert owners(pair) == [other.node_id] and servers[owner.node_id].exports() == {}
+        assert "_replica/data" in owner.leaves()
+    back = of(pair, pair.owner)
+    up(back)
+    assert back.context["attach"] == "local" and content(back) == wanted
+    down(back)
 
 
 def unmet(volume):
