@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A history: jobs append records to one volume, which moves among three hosts, while processes are
-killed, hosts are disconnected, pools filled and clocks set. A host is lost, another one takes the
-volume over, and the lost one returns. Random numbers from a seed choose each event, which is
-printed as it happens.
+"""A history: jobs append records to one volume, which moves among three hosts, by `zcsi move` or by
+a drain of its host, while processes are killed, hosts are disconnected, pools filled and clocks
+set. A host is lost, another one takes the volume over, and the lost one returns. Random numbers
+from a seed choose each event, which is printed as it happens.
 
 The ledger is a list in the memory of the test. A record is in it once fsync has returned, so the
 volume must have it from then on."""
@@ -10,15 +10,14 @@ import contextlib
 import itertools
 import os
 import random
-import subprocess
 import time
 from pathlib import Path
 
 import grpc
 
-from client import MIB, PATIENCE
+from client import MIB
 from copies import create, write
-from daemon import BUILD, wait_for
+from daemon import wait_for
 from host import get, run, Volume
 
 LOG = "records"
@@ -97,6 +96,7 @@ class History:
         self.random = random.Random(seed)
         self.hosts = {host.node_id: host for host in trio.hosts}
         self.at = "n1"
+        self.events = [*EVENTS, self.drained]
         self.ledger = []  # the records that were acknowledged: number, node, epoch
         self.times = {}   # when each of them was, in seconds since 1970
         self.files = {}   # the other files of the volume
@@ -137,11 +137,21 @@ class History:
         assert records == self.ledger
         assert found == self.files
 
+    @contextlib.contextmanager
+    def drained(self, host):
+        """All volumes of the host had to move, except those in use."""
+        self.trio.run("drain", host.node_id)
+        yield
+
+    def event(self):
+        """Choose an event and a host."""
+        return self.random.choice(self.events), self.random.choice(self.trio.hosts)
+
     def work(self):
         """Run a job on the host that has the volume: it checks what earlier jobs wrote, writes
         during a random event, and ends. No event may stop it, even at zcsi-node of its own host."""
         host = self.hosts[self.at]
-        event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
+        event, whom = self.event()
         if event is full and whom is host:
             event = calm  # the job would have to stop
         print(f"a job on {self.at}; {event.__name__} {whom.node_id}")
@@ -160,39 +170,50 @@ class History:
         for step in (job.unpublish, job.unstage, job.detach):
             persist(step)
 
-    def command(self, *words):
-        return subprocess.Popen([BUILD / "zcsi", "--timeout", str(10 * PATIENCE),
-                                 *self.trio.words, "move", "data", *words],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def other(self):
+        """Choose a node that does not have the volume."""
+        return self.random.choice([node for node in self.hosts if node != self.at])
 
-    def disturbed(self, to):
-        """Begin a move to the node `to`. During it an event happens, and perhaps a cancellation;
-        then the command is killed."""
-        event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
+    def disturbed(self, to, *words):
+        """Begin the command `words`, by which the volume leaves its node. During it an event
+        happens, and perhaps a move to the node `to` is cancelled; then the command is killed."""
+        event, whom = self.event()
         programs, back = self.random.randrange(PROGRAMS), self.random.random() < 0.2
-        print(f"{self.at} to {to}: {event.__name__} {whom.node_id} after {programs} programs"
-              f"{'; cancelled' if back else ''}")
+        print(f"{' '.join(words)}: {event.__name__} {whom.node_id} after {programs} programs"
+              f"{f'; to {to} cancelled' if back else ''}")
         daemon = self.hosts[self.at].node_daemon
         start = daemon.mark()
-        moving = self.command(to)
+        moving = self.trio.begin(*words)
         wait_for(lambda: len(daemon.runs(start)) >= programs or moving.poll() is not None,
                  "so many programs have run", 60)
         with event(whom):
             self.owners()
             if back:
-                self.command(to, "--cancel").wait()
+                self.trio.run("move", "data", to, "--cancel")
         moving.kill()
         moving.wait()
 
+    def repeat(self, *words):
+        """Repeat a command until it succeeds."""
+        wait_for(lambda: not self.trio.run(*words).returncode, f"{' '.join(words)} succeeds", 120)
+
     def move(self):
-        """Move the volume to another node: disturb a first command, then repeat it until it
-        succeeds."""
-        to = self.random.choice([node for node in self.hosts if node != self.at])
-        self.disturbed(to)
-        wait_for(lambda: not self.trio.run("move", "data", to).returncode, "the volume has moved",
-                 120)
+        """Move the volume to another node: disturb a first command, then repeat it."""
+        to = self.other()
+        self.disturbed(to, "move", "data", to)
+        self.repeat("move", "data", to)
         assert self.owners() == [to]
         self.at = to
+
+    def drain(self):
+        """Drain the volume's node in the same way; zcsi chooses where the volume moves. A drain may
+        end when the volume has left its node; zcsi move ends when the other node has it."""
+        former = self.at
+        self.disturbed(self.other(), "drain", former)
+        self.repeat("drain", former)
+        [self.at] = wait_for(self.owners, "a node has the volume")
+        assert self.at != former
+        self.repeat("move", "data", self.at)
 
     def begin_job(self):
         job = Volume(self.hosts[self.at], "data")
@@ -258,12 +279,12 @@ class History:
         event, pushes = self.random.choice([killed, cut]), self.random.random() < 0.5
         late = self.random.randrange(3)
         print(f"{lost} is lost: {event.__name__}; {late} records late")
-        wait_for(lambda: not self.trio.run("sync", "data").returncode, "the copies have all", 120)
+        self.repeat("sync", "data")
         job = self.begin_job()
         epoch = self.epoch()
         self.append(job, epoch)
         if pushes:
-            wait_for(lambda: not self.trio.run("sync", "data").returncode, "it is pushed", 120)
+            self.repeat("sync", "data")
         with event(host):
             for _ in range(late):
                 self.append(job, epoch)
@@ -291,7 +312,7 @@ class History:
         self.begin()
         self.work()
         for _ in range(self.random.randint(2, 4)):
-            self.random.choice([self.move, self.move, self.lose])()
+            self.random.choice([self.move, self.drain, self.lose])()
             self.work()
         self.check_epochs()
         wait_for(lambda: self.trio.settled(2), "both copies are up to date again", 120)
