@@ -337,10 +337,13 @@ bench-zfs: ## each call beside the bare zfs command, and its processes, on OpenZ
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build jobs/local/with-zfs /usr/bin/python3 \
 		tests/bench/zfs.py
+COPY_SIZES := MEGABYTES ROUNDS STREAM VOLUMES EACH SNAPSHOTS
 bench-copy: ## a push beside zfs send, socat and zfs receive, and a look at idle copies, in the lab
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
-	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/copying.py
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build \
+		$(foreach size,$(COPY_SIZES),$(size)=$($(size))) \
+		/usr/bin/python3 tests/bench/copying.py
 bench-move: ## a move to the other host and back, beside zfs send and zfs receive, in the lab
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all

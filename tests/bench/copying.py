@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
 """Measurement of copies: a first push of MEGABYTES (256) to another host, in ROUNDS (3) turns with
-`zfs send` and `zfs receive` that socat connects by TLS 1.3; the memory that a push takes; and one
-look of zcsi-node for changes of VOLUMES (200) idle volumes with copies, before and after one of
-them has got SNAPSHOTS (2000). These are figures, not tests: a slow result is no failure. Both hosts
-are in one machine, with a network namespace and a pool each."""
+`zfs send` and `zfs receive` that socat connects by TLS 1.3; the memory that the push of STREAM
+(512) MiB takes; and one look of zcsi-node for changes of VOLUMES (1000) idle volumes with copies,
+before and after each of them has got EACH (10) snapshots, and one of them SNAPSHOTS (2000) more.
+These are figures, not tests: a slow result is no failure. Both hosts are in one machine, with a
+network namespace and a pool each. These runs take hours in an emulated machine:
+
+    make bench-copy STREAM=40960 PATIENCE=100 LAB_TIMEOUT=86400
+    make bench-copy EACH=65 PATIENCE=100 LAB_TIMEOUT=86400
+    make bench-copy SNAPSHOTS=65000 PATIENCE=100 LAB_TIMEOUT=86400
+"""
 import contextlib
 import fcntl
 import os
@@ -22,12 +28,14 @@ from certificates import files  # noqa: E402
 from client import MIB, ROOT  # noqa: E402
 from copies import in_use  # noqa: E402
 from daemon import wait_for  # noqa: E402
-from host import Host, run  # noqa: E402
+from host import Host, run, Volume  # noqa: E402
 from namespaces import Namespaces, Site  # noqa: E402
 from pool import Pools  # noqa: E402
 
-MEGABYTES, ROUNDS, VOLUMES, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in (
-    ("MEGABYTES", 256), ("ROUNDS", 3), ("VOLUMES", 200), ("SNAPSHOTS", 2000)))
+MEGABYTES, ROUNDS, STREAM, VOLUMES, EACH, SNAPSHOTS = (
+    int(os.environ.get(name) or few) for name, few in (
+        ("MEGABYTES", 256), ("ROUNDS", 3), ("STREAM", 512), ("VOLUMES", 1000), ("EACH", 10),
+        ("SNAPSHOTS", 2000)))
 PORT, SOCAT_PORT = 9740, 9741
 BLOCK, PIPE_SIZE = 128 << 10, 1 << 20  # bytes of socat's buffer, and of the pipes of zfs
 LOOKS, EVERY, WIDTH = 5, 10, 8
@@ -102,19 +110,41 @@ def by_socat(hosts, folder, n):
     return took, cpu
 
 
-def by_zcsi(hosts, cpu):
+def by_zcsi(hosts, cpu, volume):
     source, target = hosts
     begun, used = time.monotonic(), cpu.now()
-    source.agent.AddMember(id="data", node_id=target.node_id, every=86400)
+    source.agent.AddMember(id=volume.id, node_id=target.node_id, every=86400)
 
     def complete():
-        [push] = source.agent.ListPushes().pushes
+        [push] = source.agent.ListPushes(id=volume.id).pushes
         assert not push.failed, push.error
         return push.synced and not push.running
     wait_for(complete, "the copy is complete", LONGEST, pause=0.005)
     took, used = time.monotonic() - begun, cpu.now() - used
-    source.agent.RemoveMember(id="data", node_id=target.node_id)
+    source.agent.RemoveMember(id=volume.id, node_id=target.node_id)
     return took, used
+
+
+def print_memory(hosts):
+    """Print by how much a push of STREAM MiB raises the peak memory of both daemons. All data is
+    the same MiB again and again, which a pool stores once, so the disk may be small."""
+    for host in hosts:
+        run("zfs", "set", "dedup=on", host.parent)
+    volume = Volume(hosts[0], "stream", size=2 * STREAM * MIB)
+    with in_use(Hosts(hosts), volume=volume):
+        part = os.urandom(MIB)
+        with open(f"{volume.target}/data", "wb") as file:
+            for _ in range(STREAM):
+                file.write(part)
+        before = [peak_mb(host) for host in hosts]
+        by_zcsi(hosts, Cpu(hosts), volume)
+        growth = [peak_mb(host) - was for host, was in zip(hosts, before)]
+    for host in hosts:
+        run("zfs", "inherit", "dedup", host.parent)
+    print(f"{f'a push of {STREAM} MiB':26} {'more memory':>14}")
+    for name, more in zip(("the sender", "the receiver"), growth):
+        print(f"{name:26} {more:11.1f} MB{'' if more <= GROWTH_MB else '  *'}")
+    print(f"* above {GROWTH_MB} MB\n", flush=True)
 
 
 def compare_pushes(hosts, folder):
@@ -123,16 +153,15 @@ def compare_pushes(hosts, folder):
         with open(f"{volume.target}/data", "wb") as file:
             for _ in range(MEGABYTES):
                 file.write(os.urandom(MIB))
-        before = [peak_mb(host) for host in hosts]
         for n in range(ROUNDS):
             # in turns, so that neither always profits from caches that the other has filled
             for side in (0, 1) if n % 2 else (1, 0):
-                sides[side].append(by_socat(hosts, folder, n) if side else by_zcsi(hosts, cpu))
-        growth = [peak_mb(host) - was for host, was in zip(hosts, before)]
-    print_pushes(sides, growth)
+                sides[side].append(by_socat(hosts, folder, n) if side else
+                                   by_zcsi(hosts, cpu, volume))
+    print_pushes(sides)
 
 
-def print_pushes(sides, growth):
+def print_pushes(sides):
     print(f"a first push of {MEGABYTES} MiB{'zcsi':>14} {'socat':>9} {'ratio':>7}")
     (ours, our_cpu), (theirs, their_cpu) = (
         (statistics.median(column) for column in zip(*side)) for side in sides)
@@ -142,10 +171,7 @@ def print_pushes(sides, growth):
             ("MiB a second", rates, rates[0] >= LEAST * rates[1]),
             ("CPU seconds a GiB", costs, costs[0] <= MOST * costs[1])):
         print(f"{name:26} {one:14.2f} {other:9.2f} {one / other:7.2f}{'' if good else '  *'}")
-    for name, more in zip(("the sender", "the receiver"), growth):
-        print(f"memory of {name:16} {more:14.1f} MB more{'' if more <= GROWTH_MB else '  *'}")
-    print(f"* below {LEAST} of the speed, above {MOST} times the CPU, above {GROWTH_MB} MB",
-          flush=True)
+    print(f"* below {LEAST} of the speed, above {MOST} times the CPU", flush=True)
 
 
 def in_parallel(call, arguments):
@@ -155,17 +181,21 @@ def in_parallel(call, arguments):
 
 def populate(host):
     """Create volumes that look as if their copies were up to date: each has the bookmark that a
-    complete push leaves. Returns the first dataset's name."""
+    complete push leaves, before it gets members. Returns their datasets."""
     names = [host.dataset(f"idle-{n}") for n in range(VOLUMES)]
 
     def make(name):
         run("zfs", "create", "-o", "canmount=noauto", "-o", "zcsi:version=1", "-o",
-            f"zcsi:volume={name.rsplit('/', 1)[1]}", "-o", f"zcsi:members={LINEAGE}:{EVERY}:n1,n2",
-            name)
-        run("zfs", "snapshot", f"{name}@_repl-1")
-        run("zfs", "bookmark", f"{name}@_repl-1", f"{name}#_repl-n2")
+            f"zcsi:volume={name.rsplit('/', 1)[1]}", name)
     in_parallel(make, names)
-    return names[0]
+    snapshot(names, "_repl-1")
+    in_parallel(lambda name: run("zfs", "bookmark", f"{name}@_repl-1", f"{name}#_repl-n2"), names)
+    run("zfs", "set", f"zcsi:members={LINEAGE}:{EVERY}:n1,n2", *names)
+    return names
+
+
+def snapshot(names, tag):
+    run("zfs", "snapshot", *(f"{name}@{tag}" for name in names))
 
 
 def looks(host):
@@ -182,15 +212,21 @@ def looks(host):
 
 
 def compare_looks(host):
-    first = populate(host)
-    wait_for(lambda: len(host.agent.ListPushes().pushes) == VOLUMES, "all copies are known")
-    rows = {"idle": looks(host)}
-    in_parallel(lambda n: run("zfs", "snapshot", f"{first}@s{n}"), range(SNAPSHOTS))
+    names = populate(host)
+    host.rescan(lambda: len(host.agent.ListPushes().pushes) == VOLUMES)
+    print(f"\n{f'a look at {VOLUMES} copies':34} {'median':>11} {'programs a look':>17}")
+    print_looks("idle", host)
+    for n in range(EACH):
+        snapshot(names, f"each-{n}")
+    print_looks(f"{EACH * VOLUMES} snapshots on all together", host)
+    in_parallel(lambda n: snapshot(names[:1], f"one-{n}"), range(SNAPSHOTS))
+    print_looks(f"{SNAPSHOTS} more on one of them", host)
+
+
+def print_looks(name, host):
     host.read_again()
-    rows[f"{SNAPSHOTS} snapshots more"] = looks(host)
-    print(f"\n{f'a look at {VOLUMES} copies':26} {'median':>11} {'programs a look':>17}")
-    for name, (times, programs) in rows.items():
-        print(f"{name:26} {statistics.median(times):8.0f} ms {programs / len(times):17.1f}")
+    times, programs = looks(host)
+    print(f"{name:34} {statistics.median(times):8.0f} ms {programs / len(times):17.1f}", flush=True)
 
 
 class Hosts:
@@ -213,7 +249,7 @@ def two_hosts(stack, folder):
     hosts = []
     for n, space in enumerate(spaces, 1):
         space.plug()
-        pool = pools.create(f"bench{n}-{os.getpid()}", 3 * MEGABYTES + 1024)
+        pool = pools.create(f"bench{n}-{os.getpid()}", 3 * max(MEGABYTES, STREAM) + 1024)
         hosts.append(stack.enter_context(contextlib.closing(Host(
             pool, node_id=f"n{n}", namespaces=space, node_args=(
                 "--address", space.address, "--agent-endpoint", f"tcp://{space.address}:{PORT}",
@@ -226,6 +262,7 @@ def compare_copies():
             contextlib.ExitStack() as stack, two_hosts(stack, Path(name)) as hosts:
         for host in reversed(hosts):
             host.start()
+        print_memory(hosts)
         compare_pushes(hosts, Path(name))
         compare_looks(hosts[0])
 
