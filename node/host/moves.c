@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The volumes that no call may use: they move to other nodes, are rolled back, or are detached.
+ * The volumes that no call may use: they move to other nodes, are rolled back, or are detached, or
+ * a record of them is damaged.
  *
  * Invariant: a volume that this host has given up, and that the other node has not taken yet, is on
  * neither node. It is never reported as missing, so that no other volume gets its name meanwhile.
@@ -13,11 +14,13 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "common/volume/escape.h"
 
 #define WAIT_MS 30000
 
 struct closed {
-	char *id, *to;
+	char *leaf; /* escape_leaf of the id, by which it is found */
+	char *id, *to, *why;
 	bool detaching;
 	struct closed *next;
 };
@@ -38,13 +41,21 @@ struct moves *moves_new(void)
 	return moves;
 }
 
-static struct closed **place_of(struct moves *moves, const char *id)
+static struct closed **place_of_leaf(struct moves *moves, const char *leaf)
 {
 	struct closed **at = &moves->list;
 
-	while (*at && strcmp((*at)->id, id) != 0)
+	while (*at && strcmp((*at)->leaf, leaf) != 0)
 		at = &(*at)->next;
 	return at;
+}
+
+static struct closed **place_of(struct moves *moves, const char *id)
+{
+	char leaf[ESCAPE_LEAF_MAX + 1];
+
+	escape_leaf(id, leaf);
+	return place_of_leaf(moves, leaf);
 }
 
 static void forget(struct closed **at)
@@ -52,8 +63,10 @@ static void forget(struct closed **at)
 	struct closed *gone = *at;
 
 	*at = gone->next;
+	free(gone->leaf);
 	free(gone->id);
 	free(gone->to);
+	free(gone->why);
 	free(gone);
 }
 
@@ -68,16 +81,30 @@ void moves_free(struct moves *moves)
 	free(moves);
 }
 
-static void close_for(struct moves *moves, const char *id, const char *to, bool detaching)
+/* Put a row, without its leaf, in place of an earlier one of the volume. */
+static void put(struct moves *moves, const char *leaf, struct closed row)
 {
 	scoped_lock(&moves->lock);
-	struct closed **at = place_of(moves, id);
+	struct closed **at = place_of_leaf(moves, leaf);
 
 	if (*at)
 		forget(at);
-	struct closed *row = mem_alloc(sizeof(*row));
-	*row = (struct closed){mem_strdup(id), to ? mem_strdup(to) : NULL, detaching, moves->list};
-	moves->list = row;
+	struct closed *added = mem_alloc(sizeof(*added));
+	*added = row;
+	added->leaf = mem_strdup(leaf);
+	added->next = moves->list;
+	moves->list = added;
+}
+
+static void close_for(struct moves *moves, const char *id, const char *to, bool detaching)
+{
+	char leaf[ESCAPE_LEAF_MAX + 1];
+
+	escape_leaf(id, leaf);
+	put(moves, leaf,
+	    (struct closed){.id = mem_strdup(id),
+			    .to = to ? mem_strdup(to) : NULL,
+			    .detaching = detaching});
 }
 
 void moves_close(struct moves *moves, const char *id, const char *to)
@@ -88,6 +115,15 @@ void moves_close(struct moves *moves, const char *id, const char *to)
 void moves_close_to_detach(struct moves *moves, const char *id)
 {
 	close_for(moves, id, NULL, true);
+}
+
+/* The leaf of a long id is shortened, so the id cannot be read from it. */
+void moves_close_damaged(struct moves *moves, const char *leaf, const char *why)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const char *id = unescape_text(&arena, leaf);
+
+	put(moves, leaf, (struct closed){.id = mem_strdup(id ? id : leaf), .why = mem_strdup(why)});
 }
 
 void moves_open(struct moves *moves, const char *id)
@@ -114,6 +150,11 @@ static int check(struct moves *moves, const char *id, struct error *err)
 
 	if (!row)
 		return 0;
+	if (row->why)
+		return fail(err, ERR_UNAVAILABLE,
+			    "it is unknown whether volume '%s' was given up by this host: %s; then "
+			    "restart zcsi-node",
+			    id, row->why);
 	if (row->detaching)
 		return fail(err, ERR_UNAVAILABLE,
 			    "volume '%s' is being detached from the one that it is a clone of; "

@@ -5,7 +5,8 @@
 /*
  * The closed volumes, which no call may use or change: those that move to another node, from
  * shortly before this host gives them up until the other node has them; those whose dataset a
- * rollback exchanges; and those that are copied to detach them from their origins. Any thread.
+ * rollback exchanges; those that are copied to detach them from their origins; and those of which a
+ * damaged record does not show whether this host gave them up. Any thread.
  */
 
 #include <stdbool.h>
@@ -24,6 +25,11 @@ void moves_free(struct moves *moves);
 void moves_close(struct moves *moves, const char *id, const char *to);
 /* Close a volume that is detached from its origin. */
 void moves_close_to_detach(struct moves *moves, const char *id);
+/*
+ * Close a volume of which a record is damaged. leaf: the last component of its dataset's name,
+ * because the record of its id may be what is damaged. why: what is wrong, and what to type.
+ */
+void moves_close_damaged(struct moves *moves, const char *leaf, const char *why);
 /* Open a closed volume: calls for it are permitted again. */
 void moves_open(struct moves *moves, const char *id);
 /*

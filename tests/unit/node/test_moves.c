@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/escape.h"
+#include "node/record/dataset.h"
 #include "tests/cmocka.h"
 
 static struct moves *moves;
@@ -88,6 +90,26 @@ static void a_volume_that_is_detached_is_refused_for_now(void **state)
 	assert_int_equal(moves_check(moves, "a", &err), 0);
 }
 
+/* The dataset of an id with a long escape has a name from which the id cannot be read. */
+static void a_volume_with_a_damaged_record_is_refused_by_its_dataset(void **state)
+{
+	char leaf[ESCAPE_LEAF_MAX + 1], id[DATASET_ID_MAX + 1] = "";
+	struct error err;
+
+	(void)state;
+	memset(id, '_', DATASET_ID_MAX);
+	escape_leaf(id, leaf);
+	moves_close_damaged(moves, leaf, "'t/p/x' is damaged; mend it");
+	moves_close_damaged(moves, "a_5Fb", "'t/p/y' is damaged; mend it");
+	moves_known(moves);
+	assert_int_equal(moves_check_missing(moves, id, NO_DEADLINE, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'t/p/x' is damaged; mend it; then restart zcsi-node"));
+	assert_int_equal(moves_check(moves, "a_b", &err), -1);
+	assert_non_null(strstr(err.text, "volume 'a_b'"));
+	assert_int_equal(moves_check(moves, "a", &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +119,9 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_volume_that_is_detached_is_refused_for_now,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_volume_with_a_damaged_record_is_refused_by_its_dataset, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(no_volume_is_missing_before_all_are_known, set_up,
 						tear_down),
 	};
