@@ -43,9 +43,7 @@ void held_parse(struct arena *arena, const char *parent, const struct zfs_table 
 
 	*ret = (struct held_list){.rows = arena_alloc(arena, (table->n + 1) * sizeof(*ret->rows))};
 	for (size_t i = 0; i < table->n; i = end) {
-		for (end = i + 1;
-		     end < table->n && zfs_table_is_of(&table->rows[end], table->rows[i].name);)
-			end++;
+		end = zfs_table_end(table, i);
 		add(arena, parent, &(const struct zfs_table){&table->rows[i], end - i}, ret);
 	}
 	qsort(ret->rows, ret->n, sizeof(*ret->rows), by_id);

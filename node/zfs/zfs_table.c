@@ -79,6 +79,15 @@ bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset)
 	return strncmp(row->name, dataset, length) == 0 && strchr("@", row->name[length]);
 }
 
+size_t zfs_table_end(const struct zfs_table *table, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < table->n && zfs_table_is_of(&table->rows[end], table->rows[first].name))
+		end++;
+	return end;
+}
+
 /* Returns true if a list of properties has this one. */
 static bool has(const char *list, const char *property)
 {

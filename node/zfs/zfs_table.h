@@ -50,6 +50,8 @@ bool zfs_table_parse(struct arena *arena, const char *properties, char *text,
 		     struct zfs_table *ret);
 /* Returns true for the row of a dataset, or of a snapshot of it. */
 bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset);
+/* Returns the index of the row behind those of the dataset in row `first`, and its snapshots. */
+size_t zfs_table_end(const struct zfs_table *table, size_t first);
 /* Fail because of the first damaged row, if there is one. Returns 0, or -1 with *err. */
 int zfs_table_check(const struct zfs_table *table, struct error *err);
 
