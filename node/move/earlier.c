@@ -4,70 +4,99 @@
  * without a device, by one `zfs get` of its zvols.
  *
  * Invariant: a name in the output is only a candidate: whether the record of its move still counts
- * is read again (place.c). Only a move sets volmode=none on a volume with copies, so at the start
- * such a volume is one whose move did not end.
+ * is read again (place.c). If a value is damaged, so that this is not known, the volume is found
+ * too, but not moved: it may be nowhere else, so it must not count as missing. Only a move sets
+ * volmode=none on a volume with copies, so at the start such a volume is one whose move did not
+ * end.
  */
 #include "node/move/earlier.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/volume/escape.h"
 #include "node/attach/device.h"
 #include "node/move/place.h"
+#include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_table.h"
 #include "node/zfs/zfs_run.h"
 
-/* Add a volume to the rows, unless it is one already or its copy has no valid record of a move. */
-static int add(struct arena *arena, const char *parent, const char *id, struct earlier *rows,
-	       size_t *ret_n, struct error *err)
+struct found {
+	struct arena *arena;
+	const char *parent;
+	struct earlier *rows;
+	size_t n;
+};
+
+static int add_damaged(struct found *found, const char *copy, const struct error *why)
+{
+	found->rows[found->n++] = (struct earlier){.leaf = strrchr(copy, '/') + 1,
+						   .why = arena_strdup(found->arena, why->text)};
+	return 0;
+}
+
+/* Add a volume of whose copy `copy` a row, its own or that of a snapshot, has a damaged value. */
+static int add_unknown(struct found *found, const char *copy, const struct zfs_fields *row)
+{
+	struct error why;
+
+	fail(&why, ERR_UNAVAILABLE,
+	     "'%s' has a damaged value of %s; look at it with 'zfs get all %s', and set it again, "
+	     "or if another node has the volume, remove it with 'zfs inherit'",
+	     row->name,
+	     row->damaged             ? "zcsi:moving, zcsi:volume or zcsi:epoch"
+	     : strchr(row->name, '@') ? "zcsi:moving"
+				      : "zcsi:volume or zcsi:epoch",
+	     row->name);
+	return add_damaged(found, copy, &why);
+}
+
+/* Add a volume, unless it is one already or its copy has no valid record of a move. */
+static int add(struct found *found, const char *id, struct error *err)
 {
 	struct place place;
 
-	for (size_t i = 0; i < *ret_n; i++)
-		if (strcmp(rows[i].id, id) == 0)
+	for (size_t i = 0; i < found->n; i++)
+		if (found->rows[i].id && strcmp(found->rows[i].id, id) == 0)
 			return 0;
-	if (place_read(arena, parent, id, &place, err) < 0)
+	if (place_read(found->arena, found->parent, id, &place, err) < 0)
 		return -1;
 	const struct place_snapshot *end = place_marked(&place);
 	if (place.role == PLACE_COPY && end)
-		rows[(*ret_n)++] = (struct earlier){id, end->to};
+		found->rows[found->n++] = (struct earlier){.id = id, .to = end->to};
 	return 0;
 }
 
 /*
- * Take the rows of all copies. zfs prints a dataset before its snapshots, so the id of a volume
- * comes before the record of its snapshot.
+ * Take the rows of one copy and of its snapshots. A record of an epoch that the copy has, or has
+ * had, has no meaning any more.
  */
-static int take(struct arena *arena, const char *parent, const struct zfs_table *table,
-		struct earlier *rows, size_t *ret_n, struct error *err)
+static int take_copy(struct found *found, const struct zfs_fields *rows, size_t n,
+		     struct error *err)
 {
-	const char *id = NULL, *dataset = "";
+	const char *text = zfs_fields_text(rows, "zcsi:volume"), *to;
+	const char *id = unescape_text(found->arena, text);
+	char *end;
+	int64_t since = strtoll(zfs_fields_text(rows, "zcsi:epoch"), &end, 10), epoch;
+	bool recorded = false;
 
-	for (size_t i = 0; i < table->n; i++) {
-		const struct zfs_fields *row = &table->rows[i];
-		size_t length = strcspn(row->name, "@");
-		if (!row->name[length]) {
-			dataset = row->name;
-			id = unescape_text(arena, zfs_fields_text(row, "zcsi:volume"));
-		} else if (*zfs_fields_text(row, "zcsi:moving") && id && *id &&
-			   strlen(dataset) == length && !strncmp(dataset, row->name, length) &&
-			   add(arena, parent, id, rows, ret_n, err) < 0) {
-			return -1;
-		}
+	if (!*text && !rows->damaged)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		const char *moving = zfs_fields_text(&rows[i], "zcsi:moving");
+		if (!*moving && !rows[i].damaged)
+			continue;
+		if (!mark_parse(found->arena, moving, &to, &epoch))
+			return add_unknown(found, rows->name, &rows[i]);
+		recorded |= epoch > since;
 	}
-	return 0;
-}
-
-static void warn_damaged(const struct zfs_table *table)
-{
-	struct error damage;
-
-	if (zfs_table_check(table, &damage) < 0)
-		log_warn("a move of it is not looked for", log_str("error", damage.text));
+	if (!recorded)
+		return 0;
+	return id && *id && !*end ? add(found, id, err) : add_unknown(found, rows->name, rows);
 }
 
 bool earlier_may_be(void)
@@ -81,17 +110,24 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 	const char *folder = arena_printf(arena, "%s/" REPLICA_FOLDER, parent);
 	const struct zfs_query query = {
 		.words = (const char *const[]){"-d", "2", "-t", "filesystem,volume,snapshot", NULL},
-		.properties = "zcsi:volume,zcsi:moving",
+		.properties = "zcsi:volume,zcsi:epoch,zcsi:moving",
 		.names = (const char *const[]){folder, NULL},
 		.timeout_ms = zfs_run_list_timeout()};
+	struct found found = {.arena = arena, .parent = parent};
 	struct zfs_table table;
 
 	*ret_n = 0;
 	if (zfs_table_read(arena, &query, &table, err) < 0)
 		return zfs_is_missing(parent, err);
-	warn_damaged(&table);
-	*ret = arena_alloc(arena, (table.n + 1) * sizeof(**ret));
-	return take(arena, parent, &table, *ret, ret_n, err);
+	found.rows = arena_alloc(arena, (table.n + 1) * sizeof(*found.rows));
+	for (size_t i = 0, end; i < table.n; i = end) {
+		end = zfs_table_end(&table, i);
+		if (take_copy(&found, &table.rows[i], end - i, err) < 0)
+			return -1;
+	}
+	*ret = found.rows;
+	*ret_n = found.n;
+	return 0;
 }
 
 static int show(const char *name, struct error *err)
@@ -119,10 +155,13 @@ int earlier_show(struct arena *arena, const char *parent, struct error *err)
 					.properties = "zcsi:members,volmode",
 					.names = (const char *const[]){parent, NULL}};
 	struct zfs_table table;
+	struct error damage;
 
 	if (zfs_table_read(arena, &query, &table, err) < 0)
 		return -1;
-	warn_damaged(&table);
+	if (zfs_table_check(&table, &damage) < 0)
+		log_warn("it is not known whether a move has hidden the device of a volume",
+			 log_str("error", damage.text));
 	for (size_t i = 0; i < table.n; i++) {
 		const struct zfs_value *volmode = zfs_fields_find(&table.rows[i], "volmode");
 		if (volmode && strcmp(volmode->text, "none") == 0 &&

@@ -319,6 +319,23 @@ MoveState **mover_list(struct mover *mover, struct arena *arena, const char *id,
 
 /* The moves of an earlier zcsi-node */
 
+/* Begin to finish a move, or close a volume with a damaged record. The caller holds the lock. */
+static int resume(struct mover *mover, const struct earlier *row, struct error *err)
+{
+	if (row->why) {
+		log_warn("a volume is closed, because it is unknown whether it was given up",
+			 log_str("dataset", row->leaf), log_str("error", row->why));
+		moves_close_damaged(mover->node->moves, row->leaf, row->why);
+		return 0;
+	}
+	if (*place_of(mover, row->id))
+		return 0;
+	log_info("interrupted move is resumed", log_str("volume", row->id),
+		 log_str("node", row->to));
+	moves_close(mover->node->moves, row->id, row->to);
+	return add(mover, row->id, row->to, true, err);
+}
+
 /*
  * Finish the rollbacks and detaches of an earlier zcsi-node, and begin to finish the moves whose
  * volumes it gave up. Returns 0, or -1 with *err if the pool cannot be read yet.
@@ -343,15 +360,9 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	     earlier_show(arena, catalog_parent(catalog), err) < 0))
 		return -1;
 	scoped_lock(&mover->lock);
-	for (size_t i = 0; i < n && !mover->stopping; i++) {
-		if (*place_of(mover, rows[i].id))
-			continue;
-		log_info("interrupted move is resumed", log_str("volume", rows[i].id),
-			 log_str("node", rows[i].to));
-		moves_close(mover->node->moves, rows[i].id, rows[i].to);
-		if (add(mover, rows[i].id, rows[i].to, true, err) < 0)
+	for (size_t i = 0; i < n && !mover->stopping; i++)
+		if (resume(mover, &rows[i], err) < 0)
 			return -1;
-	}
 	moves_known(mover->node->moves);
 	return 0;
 }

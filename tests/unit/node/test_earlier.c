@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The devices that a zcsi-node which starts gives back: which zvols get theirs, and which errors
- * end the start. The moves that it finds.
+ * end the start. The moves that it finds, and what it does with damaged records of moves.
  */
 #include "node/move/earlier.h"
 
@@ -119,6 +119,48 @@ static void a_value_with_a_line_break_begins_no_other_move(void **state)
 	assert_string_equal(rows[0].id, "c");
 }
 
+#define COPY(leaf, id)     "t/p/_replica/" leaf "\tzcsi:volume\t" id "\n"
+#define MOVING(leaf, mark) "t/p/_replica/" leaf "\tzcsi:moving\t" mark "\n"
+#define EPOCH(leaf, epoch) "t/p/_replica/" leaf "\tzcsi:epoch\t" epoch "\n"
+
+/* Read what zfs prints of copies. Returns how many volumes are found; `rows` are these. */
+static size_t found_in(const char *text, struct earlier **rows)
+{
+	struct error err;
+	size_t n;
+
+	printed = text;
+	assert_int_equal(earlier_read(&arena, "t/p", rows, &n, &err), 0);
+	return n;
+}
+
+static void a_volume_with_a_damaged_record_is_found_but_not_moved(void **state)
+{
+	static const struct {
+		const char *text, *leaf, *damaged;
+	} cases[] = {
+		{COPY("a", "a") MOVING("a@s", "n2:\\n5"), "a", "'t/p/_replica/a@s'"},
+		{COPY("a", "a") MOVING("a@s", "n2"), "a",
+		 "'t/p/_replica/a@s' has a damaged value "
+		 "of zcsi:moving;"},
+		{COPY("a_5Fb", "x\\n") MOVING("a_5Fb@s", "n2:5"), "a_5Fb", "'t/p/_replica/a_5Fb'"},
+		{COPY("a", "_") MOVING("a@s", "n2:5"), "a",
+		 "'t/p/_replica/a' has a damaged value of zcsi:volume or zcsi:epoch;"},
+		{COPY("a", "a") EPOCH("a", "4x") MOVING("a@s", "n2:5"), "a", "zcsi:epoch;"},
+	};
+	struct earlier *rows;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(found_in(cases[i].text, &rows), 1);
+		assert_null(rows[0].id);
+		assert_string_equal(rows[0].leaf, cases[i].leaf);
+		assert_non_null(strstr(rows[0].why, cases[i].damaged));
+	}
+	assert_int_equal(found_in(COPY("a", "a\\n") "t/p/_replica/a@s\tguid\t1\n", &rows), 0);
+	assert_int_equal(found_in(COPY("a", "a") EPOCH("a", "5") MOVING("a@s", "n2:5"), &rows), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +168,7 @@ int main(void)
 		cmocka_unit_test(only_a_pool_that_does_not_answer_is_asked_again),
 		cmocka_unit_test(a_value_with_a_line_break_shows_no_other_device),
 		cmocka_unit_test(a_value_with_a_line_break_begins_no_other_move),
+		cmocka_unit_test(a_volume_with_a_damaged_record_is_found_but_not_moved),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

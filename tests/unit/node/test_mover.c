@@ -15,6 +15,9 @@
 
 #include "common/clock.h"
 #include "common/metrics.h"
+#include "node/catalog/catalog.h"
+#include "node/change/detach_end.h"
+#include "node/change/swap.h"
 #include "node/host/moves.h"
 #include "transport/loop.h"
 
@@ -27,6 +30,9 @@ static struct error err;
 static atomic_uint departed;
 static sem_t gate;                 /* each move waits for this semaphore */
 static const char *_Atomic refuse; /* why moves fail; NULL: moves succeed */
+static const struct earlier earlier[] = {{.leaf = "w", .why = "look at 't/p/_replica/w'"},
+					 {.id = "v", .to = "n2"}};
+static size_t n_earlier; /* how many of these are found at the start */
 
 int __wrap_depart_run(struct depart *depart, struct error *ret_err);
 int __wrap_depart_run(struct depart *depart, struct error *ret_err)
@@ -40,7 +46,54 @@ int __wrap_depart_run(struct depart *depart, struct error *ret_err)
 bool __wrap_earlier_may_be(void);
 bool __wrap_earlier_may_be(void)
 {
-	return false;
+	return n_earlier;
+}
+
+/* The functions that look for the work of an earlier zcsi-node. There are moves only. */
+
+typeof(catalog_page) __wrap_catalog_page;
+typeof(swap_finish_earlier) __wrap_swap_finish_earlier;
+typeof(detach_end_earlier) __wrap_detach_end_earlier;
+typeof(earlier_read) __wrap_earlier_read;
+typeof(earlier_show) __wrap_earlier_show;
+
+int __wrap_catalog_page(struct catalog *catalog, int64_t deadline, struct arena *at,
+			const char *after, size_t max, struct dataset_list *ret, bool *ret_more,
+			struct error *ret_err)
+{
+	(void)catalog, (void)deadline, (void)at, (void)after, (void)max, (void)ret;
+	(void)ret_more, (void)ret_err;
+	return 0;
+}
+
+int __wrap_swap_finish_earlier(struct catalog *catalog, struct arena *at, int64_t deadline,
+			       struct error *ret_err)
+{
+	(void)catalog, (void)at, (void)deadline, (void)ret_err;
+	return 0;
+}
+
+int __wrap_detach_end_earlier(const struct node *of, struct arena *at, int64_t deadline,
+			      struct error *ret_err)
+{
+	(void)of, (void)at, (void)deadline, (void)ret_err;
+	return 0;
+}
+
+int __wrap_earlier_read(struct arena *at, const char *parent, struct earlier **ret, size_t *ret_n,
+			struct error *ret_err)
+{
+	(void)parent, (void)ret_err;
+	*ret = arena_alloc(at, sizeof(earlier));
+	memcpy(*ret, earlier, sizeof(earlier));
+	*ret_n = n_earlier;
+	return 0;
+}
+
+int __wrap_earlier_show(struct arena *at, const char *parent, struct error *ret_err)
+{
+	(void)at, (void)parent, (void)ret_err;
+	return 0;
 }
 
 static int set_up(void **state)
@@ -50,17 +103,25 @@ static int set_up(void **state)
 	departed = 0;
 	refuse = NULL;
 	assert_int_equal(loop_new(&loop, &err), 0);
-	node = (struct node){.id = "n1", .moves = moves_new()};
+	node = (struct node){.id = "n1", .moves = moves_new(), .catalog = catalog_new("t/p", 0)};
 	assert_int_equal(mover_start(&mover, &node, loop, &err), 0);
 	return 0;
 }
 
+static int set_up_with_earlier(void **state)
+{
+	n_earlier = COUNT(earlier);
+	return set_up(state);
+}
+
 static int tear_down(void **state)
 {
+	n_earlier = 0;
 	for (unsigned i = 0; i < 8; i++)
 		sem_post(&gate);
 	mover_stop(mover);
 	moves_free(node.moves);
+	catalog_free(node.catalog);
 	loop_free(loop);
 	sem_destroy(&gate);
 	return arena_teardown(state);
@@ -156,6 +217,19 @@ static void moves_are_counted(void **state)
 	assert_non_null(strstr(metrics(), "_seconds_count{outcome=\"failed\"} 1\n"));
 }
 
+/* A damaged record keeps neither the other moves from their end nor other volumes from calls. */
+static void only_the_volume_of_a_damaged_record_is_closed(void **state)
+{
+	(void)state;
+	assert_int_equal(moves_wait(node.moves, now_ms() + PATIENCE_MS, &err), 0);
+	assert_int_equal(moves_check_missing(node.moves, "w", NO_DEADLINE, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "look at 't/p/_replica/w'"));
+	assert_int_equal(moves_check_missing(node.moves, "x", NO_DEADLINE, &err), 0);
+	assert_true(mover_moves(mover, "v", "n2"));
+	assert_string_equal(end()->error, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -164,6 +238,8 @@ int main(void)
 		TEST(a_move_after_one_that_failed_has_its_reason),
 		TEST(a_move_after_one_that_ended_well_has_no_reason),
 		TEST(moves_are_counted),
+		cmocka_unit_test_setup_teardown(only_the_volume_of_a_damaged_record_is_closed,
+						set_up_with_earlier, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
