@@ -32,41 +32,58 @@ struct found {
 	size_t n;
 };
 
-static int add_damaged(struct found *found, const char *copy, const struct error *why)
+/* Returns the error text for a row of a copy that has a damaged value, its own or a snapshot's. */
+static const char *describe(struct arena *arena, const struct zfs_fields *row)
 {
-	found->rows[found->n++] = (struct earlier){.leaf = strrchr(copy, '/') + 1,
-						   .why = arena_strdup(found->arena, why->text)};
+	const char *properties = row->damaged             ? "zcsi:moving, zcsi:volume or zcsi:epoch"
+				 : strchr(row->name, '@') ? "zcsi:moving"
+							  : "zcsi:volume or zcsi:epoch";
+
+	return arena_printf(arena,
+			    "'%s' has a damaged value of %s; look at it with 'zfs get all %s', and "
+			    "set it again, or if another node has the volume, remove it with 'zfs "
+			    "inherit'",
+			    row->name, properties, row->name);
+}
+
+/*
+ * Add a volume with a damaged record, unless this host has the volume itself. The leaf of a long id
+ * is shortened, so the id is not known if it is what is damaged.
+ */
+static int add_damaged(struct found *found, const char *copy, const char *id,
+		       const struct zfs_fields *row, struct error *err)
+{
+	const char *leaf = strrchr(copy, '/') + 1;
+	struct place place = {.role = PLACE_COPY};
+
+	if (!id || !*id)
+		id = unescape_text(found->arena, leaf);
+	if (id && place_read(found->arena, found->parent, id, &place, err) < 0 &&
+	    place.role == PLACE_NONE)
+		return -1;
+	if (place.role == PLACE_COPY)
+		found->rows[found->n++] =
+			(struct earlier){.leaf = leaf, .why = describe(found->arena, row)};
 	return 0;
 }
 
-/* Add a volume of whose copy `copy` a row, its own or that of a snapshot, has a damaged value. */
-static int add_unknown(struct found *found, const char *copy, const struct zfs_fields *row)
-{
-	struct error why;
-
-	fail(&why, ERR_UNAVAILABLE,
-	     "'%s' has a damaged value of %s; look at it with 'zfs get all %s', and set it again, "
-	     "or if another node has the volume, remove it with 'zfs inherit'",
-	     row->name,
-	     row->damaged             ? "zcsi:moving, zcsi:volume or zcsi:epoch"
-	     : strchr(row->name, '@') ? "zcsi:moving"
-				      : "zcsi:volume or zcsi:epoch",
-	     row->name);
-	return add_damaged(found, copy, &why);
-}
-
 /* Add a volume, unless it is one already or its copy has no valid record of a move. */
-static int add(struct found *found, const char *id, struct error *err)
+static int add(struct found *found, const char *copy, const char *id, struct error *err)
 {
 	struct place place;
 
 	for (size_t i = 0; i < found->n; i++)
 		if (found->rows[i].id && strcmp(found->rows[i].id, id) == 0)
 			return 0;
-	if (place_read(found->arena, found->parent, id, &place, err) < 0)
-		return -1;
-	const struct place_snapshot *end = place_marked(&place);
-	if (place.role == PLACE_COPY && end)
+	int failed = place_read(found->arena, found->parent, id, &place, err);
+	if (place.role != PLACE_COPY)
+		return place.role == PLACE_NONE ? failed : 0;
+	const struct place_snapshot *end = failed ? NULL : place_marked(&place);
+	if (failed)
+		found->rows[found->n++] =
+			(struct earlier){.leaf = strrchr(copy, '/') + 1,
+					 .why = arena_strdup(found->arena, err->text)};
+	else if (end)
 		found->rows[found->n++] = (struct earlier){.id = id, .to = end->to};
 	return 0;
 }
@@ -91,12 +108,13 @@ static int take_copy(struct found *found, const struct zfs_fields *rows, size_t 
 		if (!*moving && !rows[i].damaged)
 			continue;
 		if (!mark_parse(found->arena, moving, &to, &epoch))
-			return add_unknown(found, rows->name, &rows[i]);
+			return add_damaged(found, rows->name, id, &rows[i], err);
 		recorded |= epoch > since;
 	}
 	if (!recorded)
 		return 0;
-	return id && *id && !*end ? add(found, id, err) : add_unknown(found, rows->name, rows);
+	return id && *id && !*end ? add(found, rows->name, id, err)
+				  : add_damaged(found, rows->name, id, rows, err);
 }
 
 bool earlier_may_be(void)

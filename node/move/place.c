@@ -120,17 +120,16 @@ int place_read(struct arena *arena, const char *parent, const char *id, struct p
 	    (err->code != ERR_NOT_FOUND || !table.n))
 		return zfs_is_missing(parent, err);
 	for (size_t i = 0; i < COUNT(names); i++) {
-		if (look(&table, names[i], &has, err) < 0)
-			return -1;
+		int failed = look(&table, names[i], &has, err);
 		if (!has)
 			continue;
-		if (!place_parse(arena, names[i], &table, ret))
-			return fail(err, ERR_UNAVAILABLE,
-				    "'zfs get' printed of '%s' what is not a volume; look at its "
-				    "property zcsi:members",
-				    names[i]);
+		if (!failed && !place_parse(arena, names[i], &table, ret))
+			failed = fail(err, ERR_UNAVAILABLE,
+				      "'zfs get' printed of '%s' what is not a volume; look at its "
+				      "property zcsi:members",
+				      names[i]);
 		ret->role = roles[i];
-		return 0;
+		return failed;
 	}
 	return fail(err, ERR_UNAVAILABLE, "'zfs get' printed neither '%s' nor '%s'", names[0],
 		    names[1]);

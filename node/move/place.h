@@ -53,7 +53,8 @@ struct place {
 
 /*
  * Read the place. Runs one program, and another one if the volume is not here. Returns 0, or -1
- * with *err.
+ * with *err; then ret->role is the role of the dataset of which a value is damaged, or PLACE_NONE
+ * if the pool could not be read.
  */
 int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
 	       struct error *err);

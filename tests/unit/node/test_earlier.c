@@ -35,12 +35,19 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 }
 
 /* The record of a move counts for each copy, and the epoch of the copies is 4. */
+static enum place_role unread = PLACE_NONE; /* the role of the dataset with a damaged value */
+static bool unreadable;                     /* no copy can be read */
+
 typeof(place_read) __wrap_place_read;
 
 int __wrap_place_read(struct arena *at, const char *parent, const char *id, struct place *ret,
 		      struct error *err)
 {
-	(void)parent, (void)id, (void)err;
+	(void)parent;
+	if (unreadable && strcmp(id, "a") == 0) {
+		ret->role = unread;
+		return fail(err, ERR_UNAVAILABLE, "look at zcsi:members of '%s'", id);
+	}
 	*ret = (struct place){.role = PLACE_COPY, .epoch = 4, .n = 1};
 	ret->snapshots = arena_alloc(at, sizeof(*ret->snapshots));
 	ret->snapshots[0] = (struct place_snapshot){.to = "n2", .epoch = 5};
@@ -161,6 +168,33 @@ static void a_volume_with_a_damaged_record_is_found_but_not_moved(void **state)
 	assert_int_equal(found_in(COPY("a", "a") EPOCH("a", "5") MOVING("a@s", "n2:5"), &rows), 0);
 }
 
+/* Only a pool that cannot be read ends the reading, so that it is repeated. */
+static void a_copy_that_cannot_be_read_leaves_the_others(void **state)
+{
+	static const char two[] =
+		COPY("a", "a") MOVING("a@s", "n2:5") COPY("b", "b") MOVING("b@s", "n2:5");
+	struct earlier *rows;
+	struct error err;
+	size_t n;
+
+	(void)state;
+	unreadable = true;
+	unread = PLACE_COPY;
+	assert_int_equal(found_in(two, &rows), 2);
+	assert_string_equal(rows[0].leaf, "a");
+	assert_string_equal(rows[0].why, "look at zcsi:members of 'a'");
+	assert_string_equal(rows[1].id, "b");
+	unread = PLACE_PRIMARY;
+	assert_int_equal(found_in(two, &rows), 1);
+	assert_string_equal(rows[0].id, "b");
+	/* The copy is of an earlier volume with the same id. */
+	assert_int_equal(found_in(COPY("a", "a") MOVING("a@s", "n2"), &rows), 0);
+	assert_int_equal(found_in(COPY("a", "x\\n") MOVING("a@s", "n2:5"), &rows), 0);
+	unread = PLACE_NONE;
+	assert_int_equal(earlier_read(&arena, "t/p", &rows, &n, &err), -1);
+	unreadable = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +203,7 @@ int main(void)
 		cmocka_unit_test(a_value_with_a_line_break_shows_no_other_device),
 		cmocka_unit_test(a_value_with_a_line_break_begins_no_other_move),
 		cmocka_unit_test(a_volume_with_a_damaged_record_is_found_but_not_moved),
+		cmocka_unit_test(a_copy_that_cannot_be_read_leaves_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

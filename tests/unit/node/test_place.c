@@ -112,6 +112,7 @@ static void a_value_with_a_line_break_is_no_record_of_a_move(void **state)
 	assert_int_equal(place_read(&arena, "t/p", "v", &place, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "'t/p/v@a'"));
+	assert_int_equal(place.role, PLACE_PRIMARY);
 	printed = DATASET("0", "4", FORGED) SNAPSHOT("a", "11", "10", "-");
 	assert_int_equal(place_read(&arena, "t/p", "v", &place, &err), -1);
 	assert_non_null(strstr(err.text, "'t/p/v'"));
