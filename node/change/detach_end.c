@@ -322,8 +322,9 @@ int detach_end_earlier(const struct node *node, struct arena *arena, int64_t dea
 {
 	const char *parent = catalog_parent(node->catalog);
 	struct found found = {.node = node, .arena = arena, .deadline = deadline};
+	const struct marks marks = {arena, parent, DETACH_PROPERTY, DETACH_FOLDER "/"};
 
-	if (marks_each(arena, parent, DETACH_PROPERTY, end_marked, &found, err) < 0)
+	if (marks_each(&marks, end_marked, &found, err) < 0)
 		return -1;
 	return destroy_copies(arena, parent, err);
 }

@@ -16,14 +16,22 @@ struct mark {
 	const char *value;   /* value of the property */
 };
 
+struct marks {
+	struct arena *arena;
+	const char *parent;
+	const char *property;
+	/* The begin of the name, below the parent, of the dataset that becomes the volume. */
+	const char *next;
+};
+
 typedef int marks_fn(void *arg, const struct mark *mark, struct error *err);
 
 /*
  * Call fn for each dataset with the local property, until fn returns -1. The strings of the mark
- * are in the arena. A dataset with a control character in these values has no mark; if it may be
- * that of a missing volume, this is an error. Runs zfs(8). Returns 0, or -1 with *err.
+ * are in the arena. A dataset with a control character in these values has no mark, which is
+ * logged; but if its volume is missing and may come of this dataset, it is an error. Runs zfs(8).
+ * Returns 0, or -1 with *err.
  */
-int marks_each(struct arena *arena, const char *parent, const char *property, marks_fn *fn,
-	       void *arg, struct error *err);
+int marks_each(const struct marks *marks, marks_fn *fn, void *arg, struct error *err);
 
 #endif

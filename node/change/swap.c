@@ -308,6 +308,8 @@ int swap_finish_earlier(struct catalog *catalog, struct arena *arena, int64_t de
 			struct error *err)
 {
 	struct finishing finishing = {catalog, arena, deadline};
+	const struct marks marks = {arena, catalog_parent(catalog), SWAP_PROPERTY,
+				    DATASET_TRASH "/new-"};
 
-	return marks_each(arena, catalog_parent(catalog), SWAP_PROPERTY, finish, &finishing, err);
+	return marks_each(&marks, finish, &finishing, err);
 }

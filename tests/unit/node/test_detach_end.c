@@ -149,11 +149,32 @@ static void a_value_with_a_line_break_is_no_mark_of_another_volume(void **state)
 	catalog_free(node.catalog);
 }
 
+/* The volume is missing, so it may only be that the copy was not renamed yet. */
+static void a_damaged_former_dataset_is_waited_for_beside_its_copy(void **state)
+{
+	static const char former[] = "t/p/_trash/old-copy-7\tzcsi:volume\tcopy\n"
+				     "t/p/_trash/old-copy-7\tzcsi:detach\t7\\n\n";
+	struct error err;
+
+	(void)state;
+	node.catalog = catalog_new("t/p", 0);
+	changes = "";
+	marks = former;
+	assert_int_equal(detach_end_earlier(&node, &arena, 0, &err), 0);
+	marks = arena_printf(&arena, "t/p/_detach/copy\tzcsi:volume\t-\n%s", former);
+	assert_int_equal(detach_end_earlier(&node, &arena, 0, &err), -1);
+	assert_non_null(strstr(err.text, "'t/p/_trash/old-copy-7'"));
+	assert_non_null(strstr(err.text, "zcsi:volume or zcsi:detach;"));
+	assert_string_equal(changes, "");
+	catalog_free(node.catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_becomes_the_volume_that_is_missing),
 		cmocka_unit_test(a_value_with_a_line_break_is_no_mark_of_another_volume),
+		cmocka_unit_test(a_damaged_former_dataset_is_waited_for_beside_its_copy),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -301,11 +301,34 @@ static void a_value_with_a_line_break_ends_no_rollback_of_another_volume(void **
 	made[2] = (struct made){.name = "t/p/_trash/new-db", .id = "db"};
 	assert_int_equal(finish(&err), 0);
 	assert_non_null(named("t/p/_trash/new-db"));
-	/* A volume that may be missing is waited for, and one beside its clone is not. */
-	made[0] = (struct made){"t/p/_trash/new-app", "app\\n", "7", NULL};
+}
+
+/*
+ * A volume that is missing in the middle of a rollback is waited for, as only a person can tell
+ * which of its datasets has a wrong value.
+ */
+static void a_damaged_dataset_is_waited_for_if_its_volume_may_come_of_it(void **state)
+{
+	static const struct made next = {"t/p/_trash/new-app", "app", "7", NULL},
+				 old = {"t/p/_trash/old-app-7", "app\\n", "6+512", NULL};
+	struct error err;
+
+	(void)state;
+	made[0] = next;
+	made[0].id = "app\\n";
+	made[1] = old;
 	assert_int_equal(finish(&err), -1);
 	assert_non_null(strstr(err.text, "'t/p/_trash/new-app'"));
-	made[1] = (struct made){"t/p/app", "app", "6+512", NULL};
+	assert_non_null(strstr(err.text, "zcsi:volume or zcsi:rollback;"));
+	made[2] = (struct made){"t/p/app", "app", "5+512", NULL};
+	assert_int_equal(finish(&err), 0);
+	made[0] = old;
+	made[1] = made[2] = (struct made){0};
+	assert_int_equal(finish(&err), 0);
+	made[1] = next;
+	assert_int_equal(finish(&err), -1);
+	assert_non_null(strstr(err.text, "'t/p/_trash/old-app-7'"));
+	strcpy(made[1].name, "t/p/_trash/new-app-7");
 	assert_int_equal(finish(&err), 0);
 }
 
@@ -407,6 +430,7 @@ int main(void)
 		TEST(a_deleted_volume_whose_name_begins_with_new_is_no_clone),
 		TEST(snapshots_are_taken_back_after_the_first_reading),
 		TEST(a_value_with_a_line_break_ends_no_rollback_of_another_volume),
+		TEST(a_damaged_dataset_is_waited_for_if_its_volume_may_come_of_it),
 		TEST(a_clone_with_a_line_break_in_its_mark_is_not_destroyed),
 		TEST(only_what_a_volume_needs_to_exist_is_waited_for),
 		cmocka_unit_test(both_datasets_of_an_exchange_are_renamed),
