@@ -181,6 +181,7 @@ int stored_read_all(struct arena *arena, const char *parent, struct stored_list 
 	*ret = (struct stored_list){.n = 0};
 	if (read_below(arena, parent, folder, "2", &table, err) < 0)
 		return -1;
+	zfs_table_warn(&table, "a backup with a damaged property is left out of the list");
 	stored_parse(arena, parent, &table, 1, ret);
 	return 0;
 }

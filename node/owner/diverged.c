@@ -90,10 +90,13 @@ static int read_all(const struct node *node, struct arena *arena, DivergedVolume
 								       "filesystem,volume", NULL},
 					.properties = properties,
 					.names = (const char *const[]){folder, NULL}};
-	if (zfs_table_read(arena, &query, &table, err) == 0)
-		*ret = diverged_parse(arena, folder, &table, ret_n);
-	else if (zfs_is_missing(catalog_parent(node->catalog), err) < 0)
-		return -1;
+	if (zfs_table_read(arena, &query, &table, err) < 0) {
+		if (zfs_is_missing(catalog_parent(node->catalog), err) < 0)
+			return -1;
+		table.n = 0;
+	}
+	zfs_table_warn(&table, "data put aside with a damaged property is left out of the list");
+	*ret = diverged_parse(arena, folder, &table, ret_n);
 	keep(node->asides, reading, arena, *ret, *ret_n);
 	return 0;
 }

@@ -8,11 +8,16 @@
  */
 #include "node/zfs/zfs_table.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
+#include "common/log.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+
+#define WARNINGS_MAX 1024
 
 bool zfs_table_parse(struct arena *arena, const char *properties, char *text, struct zfs_table *ret)
 {
@@ -125,6 +130,51 @@ int zfs_table_check(const struct zfs_table *table, struct error *err)
 		if (table->rows[i].damaged)
 			return zfs_fail_damaged(table->rows[i].name, err);
 	return 0;
+}
+
+/* Hashes of the warnings that were logged, and are not to be logged again. */
+static struct {
+	pthread_mutex_t lock;
+	uint64_t hashes[WARNINGS_MAX];
+	size_t n;
+} warnings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * Note whether the cause of a warning is there. Returns true if it is and was not noted yet. If
+ * there are too many, they are all forgotten, so that a new one is never lost.
+ */
+static bool note(uint64_t hash, bool damaged)
+{
+	scoped_lock(&warnings.lock);
+	size_t i = 0;
+
+	while (i < warnings.n && warnings.hashes[i] != hash)
+		i++;
+	bool noted = i < warnings.n;
+	if (damaged == noted)
+		return false;
+	if (!damaged) {
+		warnings.hashes[i] = warnings.hashes[--warnings.n];
+		return false;
+	}
+	warnings.n = warnings.n < WARNINGS_MAX ? warnings.n : 0;
+	warnings.hashes[warnings.n++] = hash;
+	return true;
+}
+
+void zfs_table_warn(const struct zfs_table *table, const char *message)
+{
+	struct error damage;
+
+	for (size_t i = 0, end; i < table->n; i = end) {
+		const char *dataset = table->rows[i].name;
+		end = zfs_table_end(table, i);
+		const struct zfs_table rows = {table->rows + i, end - i};
+		bool damaged = zfs_table_check(&rows, &damage) < 0;
+		if (note(hash_text(hash_text(HASH_START, message), dataset), damaged))
+			log_warn(message, log_str("dataset", dataset),
+				 log_str("error", damage.text));
+	}
 }
 
 int zfs_table_one(struct arena *arena, const char *name, const char *properties,

@@ -54,5 +54,10 @@ bool zfs_table_is_of(const struct zfs_fields *row, const char *dataset);
 size_t zfs_table_end(const struct zfs_table *table, size_t first);
 /* Fail because of the first damaged row, if there is one. Returns 0, or -1 with *err. */
 int zfs_table_check(const struct zfs_table *table, struct error *err);
+/*
+ * Log a warning for each dataset that is damaged, or has a damaged snapshot, unless a table before
+ * had it damaged too. message: how the caller deals with it.
+ */
+void zfs_table_warn(const struct zfs_table *table, const char *message);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/log.h"
 #include "node/backup/expire.h"
 #include "node/backup/stored.h"
 #include "node/zfs/zfs_run.h"
@@ -162,6 +163,18 @@ static void many_snapshots_may_be_read_for_long(void **state)
 	assert_int_equal(timeout_ms, 700000);
 }
 
+static unsigned warnings; /* how many were logged */
+
+typeof(log_write) __wrap_log_write;
+
+void __wrap_log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
+{
+	assert_int_equal(level, LOG_WARN);
+	assert_int_equal(n_fields, 3);
+	assert_string_equal(fields[1].text, "t/p/_backup/a");
+	warnings++;
+}
+
 /* A value of the backup `a` looks like a backup `ghost` with a snapshot. */
 static void a_value_with_a_line_break_is_no_backup(void **state)
 {
@@ -176,6 +189,8 @@ static void a_value_with_a_line_break_is_no_backup(void **state)
 	assert_int_equal(stored_read_all(&arena, "t/p", &list, &err), 0);
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.rows[0]->id, "b");
+	assert_int_equal(stored_read_all(&arena, "t/p", &list, &err), 0);
+	assert_int_equal(warnings, 1);
 	assert_int_equal(stored_read(&arena, "t/p", "a", &backup, &err), -1);
 	assert_non_null(strstr(err.text, "'t/p/_backup/a'"));
 	printed = listed;

@@ -6,8 +6,12 @@
 
 #include <string.h>
 
+#include "common/log.h"
+#include "node/host/asides.h"
 #include "node/owner/diverged.h"
 #include "node/replica/replica.h"
+#include "node/service.h"
+#include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
@@ -87,12 +91,61 @@ static void what_was_put_aside_is_parsed(void **state)
 	assert_string_equal(rows[1]->format, "ext4");
 }
 
+/* Reading what is put aside */
+
+typeof(held_possible) __wrap_held_possible;
+typeof(zfs_run_once) __wrap_zfs_run_once;
+typeof(log_write) __wrap_log_write;
+
+static unsigned warnings; /* how many were logged */
+
+bool __wrap_held_possible(void)
+{
+	return true;
+}
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	(void)err;
+	*ret_out = mem_strdup(zfs_table_output(&arena, zfs_table_asked(exec->argv),
+					       "t/p/_diverged/v-4\tzcsi:volume\tv\n"
+					       "t/p/_diverged/w-4\tzcsi:volume\tw\\n\n"));
+	return 0;
+}
+
+void __wrap_log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
+{
+	assert_int_equal(level, LOG_WARN);
+	assert_int_equal(n_fields, 3);
+	assert_string_equal(fields[1].text, "t/p/_diverged/w-4");
+	warnings++;
+}
+
+static void damaged_data_put_aside_is_logged_once(void **state)
+{
+	static struct asides asides = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct node node = {.id = "n1", .catalog = catalog_new("t/p", 0), .asides = &asides};
+	struct rpc_call call = {.app = &node, .arena = {.cap = SIZE_MAX}};
+	struct error err;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		ListDivergedResponse *rsp = new_list_diverged_response(&call.arena);
+		assert_int_equal(list_diverged(&call, NULL, rsp, &err), 0);
+		assert_int_equal(rsp->n_volumes, 1);
+		assert_int_equal(warnings, 1);
+	}
+	arena_fini(&call.arena);
+	catalog_free(node.catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
 		cmocka_unit_test(a_value_with_a_line_break_is_no_copy),
 		cmocka_unit_test(what_was_put_aside_is_parsed),
+		cmocka_unit_test(damaged_data_put_aside_is_logged_once),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/log.h"
 #include "node/zfs/fuse.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -77,6 +78,56 @@ static void a_line_break_damages_its_own_row_only(void **state)
 	assert_string_equal(zfs_fields_text(&table.rows[1], "guid"), "8");
 	assert_int_equal(zfs_table_check(&table, &err), -1);
 	assert_non_null(strstr(err.text, "'t/p/a'"));
+}
+
+static char *logged; /* the lines of the log, as "message dataset" */
+
+typeof(log_write) __wrap_log_write;
+
+void __wrap_log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
+{
+	assert_int_equal(level, LOG_WARN);
+	assert_int_equal(n_fields, 3);
+	assert_non_null(strstr(fields[2].text, "control character"));
+	logged = arena_printf(&arena, "%s%s %s\n", logged, fields[0].text, fields[1].text);
+}
+
+/* Returns what is logged of a table with these lines. */
+static const char *warned(const char *lines, const char *message)
+{
+	struct zfs_table table;
+	struct error err;
+
+	logged = arena_strdup(&arena, "");
+	assert_int_equal(read_table(lines, &table, &err), 0);
+	zfs_table_warn(&table, message);
+	return logged;
+}
+
+static void a_damaged_dataset_is_logged_once_until_it_is_mended(void **state)
+{
+	static const char mended[] = "t/p/a\tguid\t7\nt/p/a@s\tguid\t8\n",
+			  damaged[] = "t/p/a\tguid\t7\nt/p/a@s\ta:b\tx\\n\nt/p/b\ta:b\tx\\n\n"
+				      "t/p/b@s\ta:b\tx\\n\n";
+
+	(void)state;
+	assert_string_equal(warned(mended, "left out"), "");
+	assert_string_equal(warned(damaged, "left out"), "left out t/p/a\nleft out t/p/b\n");
+	assert_string_equal(warned(damaged, "left out"), "");
+	assert_string_equal(warned(damaged, "skipped"), "skipped t/p/a\nskipped t/p/b\n");
+	assert_string_equal(warned(mended, "left out"), "");
+	assert_string_equal(warned(damaged, "left out"), "left out t/p/a\n");
+}
+
+/* More damaged datasets than are remembered are logged again rather than not at all. */
+static void a_new_damaged_dataset_is_never_left_out_of_the_log(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		const char *name = arena_printf(&arena, "t/p/c%d", i);
+		assert_string_equal(warned(arena_printf(&arena, "%s\ta:b\tx\\n\n", name), "left"),
+				    arena_printf(&arena, "left %s\n", name));
+	}
 }
 
 static void a_tab_is_for_other_programs_only(void **state)
@@ -182,6 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_has_what_is_set_on_its_name),
 		cmocka_unit_test(a_line_break_damages_its_own_row_only),
+		cmocka_unit_test(a_damaged_dataset_is_logged_once_until_it_is_mended),
+		cmocka_unit_test(a_new_damaged_dataset_is_never_left_out_of_the_log),
 		cmocka_unit_test(a_tab_is_for_other_programs_only),
 		cmocka_unit_test(a_name_that_does_not_exist_leaves_the_others),
 		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
