@@ -163,8 +163,7 @@ static int read_below(struct arena *arena, const char *parent, const char *name,
 								       "filesystem,volume,snapshot",
 								       NULL},
 					.properties = columns,
-					.names = (const char *const[]){name, NULL},
-					.timeout_ms = zfs_run_list_timeout()};
+					.names = (const char *const[]){name, NULL}};
 
 	if (zfs_table_read(arena, &query, ret, err) == 0)
 		return 0;

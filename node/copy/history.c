@@ -57,7 +57,9 @@ int history_read(struct arena *arena, const char *dataset, struct history *ret, 
 			      "name,guid,creation,used",
 			      dataset,
 			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
+	const struct exec exec = {.argv = argv,
+				  .timeout_ms = zfs_run_list_timeout(),
+				  .max_output = ZFS_LIST_OUTPUT_MAX};
 	auto_free char *out = NULL;
 
 	if (zfs_run_once(&exec, &out, err) < 0)

@@ -22,8 +22,8 @@
 #include "node/replica/replica.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
-#include "node/zfs/zfs_table.h"
 #include "node/zfs/zfs_run.h"
+#include "node/zfs/zfs_table.h"
 
 struct found {
 	struct arena *arena;
@@ -129,8 +129,7 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 	const struct zfs_query query = {
 		.words = (const char *const[]){"-d", "2", "-t", "filesystem,volume,snapshot", NULL},
 		.properties = "zcsi:volume,zcsi:epoch,zcsi:moving",
-		.names = (const char *const[]){folder, NULL},
-		.timeout_ms = zfs_run_list_timeout()};
+		.names = (const char *const[]){folder, NULL}};
 	struct found found = {.arena = arena, .parent = parent};
 	struct zfs_table table;
 

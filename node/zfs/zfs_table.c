@@ -53,6 +53,11 @@ static const char **argv_of(struct arena *arena, const char *const *words,
 	return argv;
 }
 
+static int64_t timeout_of(const char *const *words)
+{
+	return words ? zfs_run_list_timeout() : 0;
+}
+
 int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
 		   struct error *err)
 {
@@ -61,7 +66,7 @@ int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zf
 	const char *const format[] = {"-o", "name,property,value,source", properties, NULL};
 	/* A program that prints anything else than the name first is stopped at once. */
 	const struct exec exec = {.argv = argv_of(arena, query->words, format, query->names),
-				  .timeout_ms = query->timeout_ms,
+				  .timeout_ms = timeout_of(query->words),
 				  .max_output = ZFS_POOL_OUTPUT_MAX,
 				  .begins = query->names[1] ? NULL : query->names[0]};
 	char *out = NULL;
@@ -111,6 +116,7 @@ int zfs_table_names(struct arena *arena, const char *const *words, const char *n
 	static const char *const format[] = {"-s", "local,received", "-o", "property", "all", NULL};
 	const char *const names[] = {name, NULL};
 	const struct exec exec = {.argv = argv_of(arena, words, format, names),
+				  .timeout_ms = timeout_of(words),
 				  .max_output = ZFS_LIST_OUTPUT_MAX};
 	auto_free char *out = NULL;
 	char *state;

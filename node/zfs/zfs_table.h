@@ -9,17 +9,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "common/error.h"
 #include "common/mem.h"
 #include "node/record/zfs_rows.h"
 
 struct zfs_query {
-	const char *const *words; /* options of `zfs get`: "-d", "1"; NULL ends them, or is it */
+	/*
+	 * Options of `zfs get`: "-d", "1"; NULL ends them, or is it. A program with options may
+	 * read many snapshots, and has zfs_run_list_timeout().
+	 */
+	const char *const *words;
 	const char *properties;   /* the list, which may be empty; each row has `type` too */
 	const char *const *names; /* NULL ends them */
-	int64_t timeout_ms;       /* 0: that of other programs */
 };
 
 struct zfs_table {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of history_parse(), of the choice of the point from which a stream begins, and of
+ * Tests of history_read(), of the choice of the point from which a stream begins, and of
  * send_size().
  */
 #include "node/copy/history.h"
 
 #include "node/zfs/send_flags.h"
+#include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
@@ -15,6 +16,29 @@ static const char text[] = "t/p/v@a\t1\t100\t-\n"
 			   "t/p/v#_repl-n3\t2\t200\t-\n"
 			   "t/p/v@b\t3\t300\t4096\n"
 			   "t/p/v@_repl-y\t4\t400\t-\n";
+
+static int64_t timeout_ms; /* the timeout of the last program */
+
+typeof(zfs_run_once) __wrap_zfs_run_once;
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	(void)err;
+	timeout_ms = exec->timeout_ms;
+	*ret_out = mem_strdup(text);
+	return 0;
+}
+
+static void many_snapshots_may_be_read_for_long(void **state)
+{
+	struct history history;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(history_read(&arena, "t/p/v", &history, &err), 0);
+	assert_int_equal(history.n, 6);
+	assert_int_equal(timeout_ms, 600000);
+}
 
 static struct history parse(const char *listed)
 {
@@ -122,6 +146,7 @@ static void the_size_of_a_stream_is_the_last_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_snapshots_may_be_read_for_long),
 		cmocka_unit_test(points_are_listed_oldest_first),
 		cmocka_unit_test(the_base_is_the_newest_that_both_have),
 		cmocka_unit_test(a_bookmark_is_a_base_and_no_snapshot),

@@ -19,6 +19,7 @@
 
 static const char *printed; /* lines "name\tproperty\tvalue" */
 static bool missing;        /* zfs says that a name does not exist */
+static int64_t timeout_ms;  /* the timeout of the last program; 0: that of other programs */
 static const char *const *names = (const char *const[]){"t/p/a", "t/p/b", NULL};
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
@@ -27,6 +28,7 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 {
 	bool plain = strcmp(exec->argv[6], "value") == 0; /* the program of zfs_members() */
 
+	timeout_ms = exec->timeout_ms;
 	*ret_out = plain ? mem_strdup(printed)
 			 : mem_strdup(zfs_table_reply(&arena, exec->argv, printed));
 	return missing ? fail(err, ERR_NOT_FOUND, "it does not exist") : 0;
@@ -154,6 +156,31 @@ static void a_name_that_does_not_exist_leaves_the_others(void **state)
 	missing = false;
 }
 
+/*
+ * A zfs that reads many snapshots and has only the timeout of other programs would count as hung,
+ * and all calls would be refused.
+ */
+static void many_snapshots_may_be_read_for_long(void **state)
+{
+	static const char *const words[] = {"-d", "1", NULL};
+	struct zfs_query query = {.properties = "guid", .names = names};
+	struct zfs_table table;
+	struct error err;
+	char *list;
+
+	(void)state;
+	printed = "t/p/a\tguid\t7\n";
+	assert_int_equal(zfs_table_read(&arena, &query, &table, &err), 0);
+	assert_int_equal(timeout_ms, 0);
+	query.words = words;
+	assert_int_equal(zfs_table_read(&arena, &query, &table, &err), 0);
+	assert_int_equal(timeout_ms, 600000);
+	assert_int_equal(zfs_table_names(&arena, NULL, "t/p/a", &list, &err), 0);
+	assert_int_equal(timeout_ms, 0);
+	assert_int_equal(zfs_table_names(&arena, words, "t/p/a", &list, &err), 0);
+	assert_int_equal(timeout_ms, 600000);
+}
+
 static void one_name_is_read_whole_or_not_at_all(void **state)
 {
 	struct zfs_fields row;
@@ -237,6 +264,7 @@ int main(void)
 		cmocka_unit_test(a_new_damaged_dataset_is_never_left_out_of_the_log),
 		cmocka_unit_test(a_tab_is_for_other_programs_only),
 		cmocka_unit_test(a_name_that_does_not_exist_leaves_the_others),
+		cmocka_unit_test(many_snapshots_may_be_read_for_long),
 		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
 		cmocka_unit_test(what_was_set_is_restored_whole),
 		cmocka_unit_test(members_with_a_line_break_are_none),
