@@ -18,6 +18,8 @@
 #include "node/zfs/zfs_run.h"
 
 #define WARNINGS_MAX 1024
+/* Bytes of a list of properties, which is one argument of zfs: Linux permits 128 KiB. */
+#define NAMES_MAX    ((size_t)64 << 10)
 
 bool zfs_table_parse(struct arena *arena, const char *properties, char *text, struct zfs_table *ret)
 {
@@ -98,15 +100,44 @@ size_t zfs_table_end(const struct zfs_table *table, size_t first)
 	return end;
 }
 
-/* Returns true if a list of properties has this one. */
-static bool has(const char *list, const char *property)
-{
-	size_t length = strlen(property);
+/* A list of properties that grows, and the names in it in their order, to find them again. */
+struct names {
+	char text[NAMES_MAX];
+	const char *sorted[NAMES_MAX / 2]; /* no name is empty, and each has a comma before it */
+	size_t n, used;
+};
 
-	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == length && strncmp(at, property, length) == 0)
-			return true;
-	return false;
+/* Returns the index of the first name that is not before this one. */
+static size_t index_of(const struct names *names, const char *name)
+{
+	size_t from = 0, to = names->n;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+		if (strcmp(names->sorted[middle], name) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Add a name, unless it is there. Returns false if the list would be too long. */
+static bool add_name(struct names *names, const char *name)
+{
+	size_t i = index_of(names, name), length = strlen(name);
+
+	if (i < names->n && strcmp(names->sorted[i], name) == 0)
+		return true;
+	if (names->used + 1 + length >= NAMES_MAX)
+		return false;
+	memmove(&names->sorted[i + 1], &names->sorted[i], (names->n++ - i) * sizeof(name));
+	names->sorted[i] = name;
+	if (names->used)
+		names->text[names->used++] = ',';
+	memcpy(names->text + names->used, name, length);
+	names->used += length;
+	return true;
 }
 
 /* The name of a property has no line break, so all lines are names. */
@@ -118,15 +149,22 @@ int zfs_table_names(struct arena *arena, const char *const *words, const char *n
 	const struct exec exec = {.argv = argv_of(arena, words, format, names),
 				  .timeout_ms = timeout_of(words),
 				  .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free struct names *list = mem_alloc(sizeof(*list));
 	auto_free char *out = NULL;
 	char *state;
 
 	if (zfs_run_once(&exec, &out, err) < 0)
 		return -1;
-	*ret = arena_strdup(arena, "");
 	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		if (!has(*ret, line))
-			*ret = arena_printf(arena, "%s%s%s", *ret, **ret ? "," : "", line);
+		if (!add_name(list, line))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "'%s'%s more than %zu KiB of names of properties, and zfs "
+				    "reads no more at once; find user properties that nothing "
+				    "needs with 'zfs get -s local,received all', and remove them "
+				    "with 'zfs inherit'",
+				    name, words ? " and its snapshots have" : " has",
+				    NAMES_MAX >> 10);
+	*ret = arena_strdup(arena, list->text);
 	return 0;
 }
 

@@ -40,7 +40,8 @@ int zfs_table_one(struct arena *arena, const char *name, const char *properties,
 		  struct zfs_fields *ret, struct error *err);
 /*
  * *ret is the list of the properties that are set on a name itself, local and received ones. With
- * words, as in a query, it is that of all names that zfs finds by them. Returns 0, or -1 with *err.
+ * words, as in a query, it is that of all names that zfs finds by them. Returns 0, or -1 with *err,
+ * which is ERR_FAILED_PRECONDITION if the list is too long for a query.
  */
 int zfs_table_names(struct arena *arena, const char *const *words, const char *name, char **ret,
 		    struct error *err);

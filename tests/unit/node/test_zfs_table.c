@@ -5,6 +5,7 @@
  */
 #include "node/zfs/zfs_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -18,6 +19,7 @@
 #include "tests/unit/node/scripted_table.c"
 
 static const char *printed; /* lines "name\tproperty\tvalue" */
+static const char *raw;     /* the output of zfs instead, or NULL */
 static bool missing;        /* zfs says that a name does not exist */
 static int64_t timeout_ms;  /* the timeout of the last program; 0: that of other programs */
 static const char *const *names = (const char *const[]){"t/p/a", "t/p/b", NULL};
@@ -30,6 +32,7 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 
 	timeout_ms = exec->timeout_ms;
 	*ret_out = plain ? mem_strdup(printed)
+		   : raw ? mem_strdup(raw)
 			 : mem_strdup(zfs_table_reply(&arena, exec->argv, printed));
 	return missing ? fail(err, ERR_NOT_FOUND, "it does not exist") : 0;
 }
@@ -181,6 +184,44 @@ static void many_snapshots_may_be_read_for_long(void **state)
 	assert_int_equal(timeout_ms, 600000);
 }
 
+static void a_property_of_many_snapshots_is_listed_once(void **state)
+{
+	struct error err;
+	char *list;
+
+	(void)state;
+	printed = "t/p/a@1\tb:b\t1\nt/p/a@1\ta:a\t1\nt/p/a@2\ta:a\t2\nt/p/a@2\tb:b\t2\n"
+		  "t/p/a@2\ta:ab\t2\n";
+	assert_int_equal(zfs_table_names(&arena, NULL, "t/p/a", &list, &err), 0);
+	assert_string_equal(list, "b:b,a:a,a:ab");
+	printed = "";
+	assert_int_equal(zfs_table_names(&arena, NULL, "t/p/a", &list, &err), 0);
+	assert_string_equal(list, "");
+}
+
+/* Linux permits 128 KiB for an argument of a program. */
+static void a_list_of_properties_has_an_end(void **state)
+{
+	auto_free char *many = NULL;
+	struct error err;
+	size_t size;
+	char *list;
+
+	(void)state;
+	FILE *lines = open_memstream(&many, &size);
+	for (int i = 0; i < 8193; i++)
+		fprintf(lines, "a:%05d\na:00000\n", i);
+	fclose(lines);
+	raw = many;
+	assert_int_equal(zfs_table_names(&arena, NULL, "t/p/a", &list, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "'t/p/a' has more than 64 KiB"));
+	many[size - strlen("a:08192\na:00000\n")] = '\0';
+	assert_int_equal(zfs_table_names(&arena, NULL, "t/p/a", &list, &err), 0);
+	assert_int_equal(strlen(list), 65535);
+	raw = NULL;
+}
+
 static void one_name_is_read_whole_or_not_at_all(void **state)
 {
 	struct zfs_fields row;
@@ -265,6 +306,8 @@ int main(void)
 		cmocka_unit_test(a_tab_is_for_other_programs_only),
 		cmocka_unit_test(a_name_that_does_not_exist_leaves_the_others),
 		cmocka_unit_test(many_snapshots_may_be_read_for_long),
+		cmocka_unit_test(a_property_of_many_snapshots_is_listed_once),
+		cmocka_unit_test(a_list_of_properties_has_an_end),
 		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
 		cmocka_unit_test(what_was_set_is_restored_whole),
 		cmocka_unit_test(members_with_a_line_break_are_none),
