@@ -96,13 +96,15 @@ static Dataset *describe(struct arena *arena, const struct dataset *volume)
 /* Returns the names of a list that are native, or of zcsi. */
 static const char *without_foreign(struct arena *arena, const char *names)
 {
-	const char *left = "";
+	char *left = arena_alloc(arena, strlen(names) + 1), *end = left;
 
 	for (size_t length; *names; names += length + (names[length] == ',')) {
 		length = strcspn(names, ",");
 		if (memchr(names, ':', length) && strncmp(names, "zcsi:", strlen("zcsi:")) != 0)
 			continue;
-		left = arena_printf(arena, "%s%s%.*s", left, *left ? "," : "", (int)length, names);
+		if (end > left)
+			*end++ = ',';
+		end = mempcpy(end, names, length);
 	}
 	return left;
 }
@@ -126,7 +128,8 @@ int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *t
 		return -1;
 	if (read_row(arena, dataset, names, &row, err) < 0) {
 		const struct error cause = *err;
-		if (read_row(arena, dataset, without_foreign(arena, names), &row, err) < 0)
+		if (!row.damaged ||
+		    read_row(arena, dataset, without_foreign(arena, names), &row, err) < 0)
 			return -1;
 		log_warn("properties of other tools are not sent", log_str("dataset", dataset),
 			 log_str("error", cause.text));

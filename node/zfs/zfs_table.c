@@ -228,8 +228,13 @@ int zfs_table_one(struct arena *arena, const char *name, const char *properties,
 					.names = (const char *const[]){name, NULL}};
 	struct zfs_table table;
 
-	if (zfs_table_read(arena, &query, &table, err) < 0 || zfs_table_check(&table, err) < 0)
+	*ret = (struct zfs_fields){.name = name};
+	if (zfs_table_read(arena, &query, &table, err) < 0)
 		return -1;
+	if (zfs_table_check(&table, err) < 0) {
+		ret->damaged = true;
+		return -1;
+	}
 	if (table.n != 1 || strcmp(table.rows[0].name, name) != 0)
 		return fail(err, ERR_UNAVAILABLE, "zfs printed no properties of '%s'", name);
 	*ret = table.rows[0];

@@ -35,7 +35,10 @@ struct zfs_table {
  */
 int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
 		   struct error *err);
-/* *ret is the row of one name. Returns 0, or -1 with *err, also if the row is damaged. */
+/*
+ * *ret is the row of one name. Returns 0, or -1 with *err, also if the row is damaged, which
+ * ret->damaged then distinguishes from other errors.
+ */
 int zfs_table_one(struct arena *arena, const char *name, const char *properties,
 		  struct zfs_fields *ret, struct error *err);
 /*

@@ -27,12 +27,16 @@ static struct rpc_call call = {.arena = {.cap = SIZE_MAX}};
 static const char *printed; /* lines "name\tproperty\tvalue" */
 static const char *set;     /* properties set on snapshots, with a space after each */
 static struct error err;
+static unsigned programs; /* how many were run */
+static bool unreadable;   /* all but the first one fail */
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *ret_err)
 {
-	(void)ret_err;
+	programs++;
+	if (programs > 1 && unreadable)
+		return fail(ret_err, ERR_UNAVAILABLE, "a zfs is hung");
 	*ret_out = mem_strdup(zfs_table_reply(&call.arena, exec->argv, printed));
 	return 0;
 }
@@ -125,6 +129,27 @@ static void a_value_with_a_line_break_goes_to_no_copy(void **state)
 	assert_non_null(strstr(err.text, "'t/p/v'"));
 }
 
+/* Only a damaged value is a reason to read again, without the properties of other tools. */
+static void an_error_is_not_asked_for_twice(void **state)
+{
+	ReceiveHeader *header = new_receive_header(&call.arena);
+	const char *root;
+
+	(void)state;
+	printed = "t/p/v\tcompression\tlz4\nt/p/v\ta:b\tx\nt/p/v\tatime\ton\n";
+	programs = 0;
+	unreadable = true;
+	assert_int_equal(header_properties(&call.arena, "t/p/v", header, &root, &err), -1);
+	assert_string_equal(err.text, "a zfs is hung");
+	assert_int_equal(programs, 2);
+	unreadable = false;
+	printed = "t/p/v\tcompression\tlz4\nt/p/v\ta:b\tx\\n\nt/p/v\tatime\ton\n";
+	programs = 0;
+	assert_int_equal(header_properties(&call.arena, "t/p/v", header, &root, &err), 0);
+	assert_int_equal(header->n_properties, 2);
+	assert_int_equal(programs, 3);
+}
+
 static int copy_records(void)
 {
 	struct dataset volume = {.name = TEXT("t/p/v")};
@@ -180,6 +205,7 @@ int main(void)
 		TEST(a_value_with_a_line_break_is_taken_over_by_no_dataset),
 		TEST(a_copy_gets_what_is_set),
 		TEST(a_value_with_a_line_break_goes_to_no_copy),
+		TEST(an_error_is_not_asked_for_twice),
 		TEST(a_snapshot_takes_over_its_own_properties),
 		TEST(a_value_with_a_line_break_sets_nothing_on_another_snapshot),
 		TEST(a_value_with_a_line_break_is_no_origin),
