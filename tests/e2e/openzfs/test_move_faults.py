@@ -110,6 +110,13 @@ def test_a_restart_alone_gives_the_device_back(new_pair, gate, program, runs):
         assert get(pair.owner.dataset("data"), "volmode") == "default"
 
 
+def restarted(host):
+    """Kill a host's zcsi-node and start another one."""
+    host.node_daemon.kill()
+    host.node_daemon.close()
+    host.start_node()
+
+
 def stays(pair, wanted):
     """Check that the volume is on n1 with its device, and that another move succeeds."""
     assert owners(pair) == primaries(pair) == ["n1"]
@@ -172,9 +179,34 @@ def test_a_volume_that_is_on_no_node_is_not_missing(new_pair, gate):
                 pair.owner.agent.GetDataset(id="data")
             with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
                 pair.owner.agent.CreateDataset(id="data", size=8 << 20)
-            pair.owner.node_daemon.kill()
-            pair.owner.node_daemon.close()
-            pair.owner.start_node()
+            restarted(pair.owner)
+        pair.other.restart(pair.other.node_daemon)
+        wait_for(lambda: owners(pair) == ["n2"], "the volume is taken", seconds=60)
+        ends(pair, wanted)
+
+
+def test_a_volume_whose_record_of_a_move_is_damaged_is_not_missing(new_pair, gate):
+    """The owner has given the volume up, and its record of that is damaged, or that of the members.
+    Its next zcsi-node closes this volume alone, until the record is mended."""
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "rename") as (wanted, _):
+        pair.other.node_daemon.kill()
+        gate.kill()
+        gate.open()
+        assert primaries(pair) == []
+        copy = pair.replica(host=pair.owner)
+        last = run("zfs", "get", "-Hd1", "-s", "local", "-o", "name", "zcsi:moving", copy).strip()
+        for name, prop in ((last, "zcsi:moving"), (copy, "zcsi:members")):
+            value = get(name, prop)
+            run("zfs", "set", f"{prop}={value}\nx", name)
+            restarted(pair.owner)
+            with refused(grpc.StatusCode.NOT_FOUND):
+                pair.owner.agent.GetDataset(id="other")
+            with refused(grpc.StatusCode.UNAVAILABLE, naming=["restart zcsi-node", name]):
+                pair.owner.agent.GetDataset(id="data")
+            with refused(grpc.StatusCode.UNAVAILABLE, naming=name):
+                pair.owner.agent.CreateDataset(id="data", size=8 << 20)
+            run("zfs", "set", f"{prop}={value}", name)
+        restarted(pair.owner)
         pair.other.restart(pair.other.node_daemon)
         wait_for(lambda: owners(pair) == ["n2"], "the volume is taken", seconds=60)
         ends(pair, wanted)
