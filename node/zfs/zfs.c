@@ -144,18 +144,20 @@ static int set_rows(struct arena *arena, const char *name, const struct zfs_prop
 	return fuse_change(argv, err);
 }
 
-/* Restore the properties that `before` has after a failure. Errors are ignored. */
-static void restore(struct arena *arena, const struct zfs_fields *before)
+/* Give these properties the values that `before` has, after a failure. Errors are ignored. */
+static void restore(struct arena *arena, const struct zfs_fields *before,
+		    const struct zfs_properties *properties)
 {
 	struct error ignored;
 
-	for (size_t i = 1; i + 1 < before->n; i++) {
-		const struct zfs_value *value = &before->values[i];
-		const struct zfs_property old = {.name = value->property, .value = value->text};
-		if (!strcmp(value->source, "local"))
-			set_rows(arena, before->name, &old, 1, &ignored);
+	for (size_t i = 0; i < properties->n; i++) {
+		const char *property = properties->rows[i].name;
+		const struct zfs_value *value = zfs_fields_find(before, property);
+		if (value && !strcmp(value->source, "local"))
+			set_rows(arena, before->name,
+				 &(const struct zfs_property){property, value->text}, 1, &ignored);
 		else
-			zfs_inherit(before->name, old.name, &ignored);
+			zfs_inherit(before->name, property, &ignored);
 	}
 }
 
@@ -166,7 +168,7 @@ static void restore(struct arena *arena, const struct zfs_fields *before)
 static int set_several(struct arena *arena, const char *name,
 		       const struct zfs_properties *properties, struct error *err)
 {
-	struct zfs_fields before; /* the properties that are set, and the type as the last one */
+	struct zfs_fields before;
 	char *names = arena_strdup(arena, properties->rows[0].name);
 	size_t n = properties->n, step = fuse_set_step(n);
 
@@ -176,7 +178,7 @@ static int set_several(struct arena *arena, const char *name,
 		return -1;
 	for (size_t i = 0; i < n; i += step) {
 		if (set_rows(arena, name, &properties->rows[i], step, err) < 0) {
-			restore(arena, &before);
+			restore(arena, &before, properties);
 			return -1;
 		}
 	}

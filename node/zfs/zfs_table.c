@@ -21,19 +21,55 @@
 /* Bytes of a list of properties, which is one argument of zfs: Linux permits 128 KiB. */
 #define NAMES_MAX    ((size_t)64 << 10)
 
+/* Returns `last` if the text is the same, else a copy of the text in the arena. */
+static char *share(struct arena *arena, const char *last, const char *text)
+{
+	return last && strcmp(last, text) == 0 ? (char *)last : arena_strdup(arena, text);
+}
+
+static bool is_set(const struct zfs_value *value)
+{
+	return strcmp(value->text, "-") != 0 || strcmp(value->source, "-") != 0;
+}
+
+/*
+ * Returns a copy of a row in the arena, without the properties that it does not have. last: the
+ * values of earlier rows, because many snapshots have the same.
+ */
+static struct zfs_fields keep(struct arena *arena, const struct zfs_fields *row,
+			      struct zfs_value *last)
+{
+	struct zfs_fields kept = {.name = arena_strdup(arena, row->name), .damaged = row->damaged};
+	size_t n = row->n ? 1 : 0;
+
+	for (size_t i = 1; i < row->n; i++)
+		n += is_set(&row->values[i]);
+	kept.values = arena_alloc(arena, n * sizeof(*kept.values));
+	kept.n = n ? 1 : 0;
+	for (size_t i = 1; i < row->n; i++) {
+		const struct zfs_value *value = &row->values[i];
+		if (!is_set(value))
+			continue;
+		last[i] = (struct zfs_value){share(arena, last[i].property, value->property),
+					     share(arena, last[i].text, value->text),
+					     share(arena, last[i].source, value->source)};
+		kept.values[kept.n++] = last[i];
+	}
+	return kept;
+}
+
 bool zfs_table_parse(struct arena *arena, const char *properties, char *text, struct zfs_table *ret)
 {
+	auto_arena struct arena scratch = {.cap = SIZE_MAX};
 	struct zfs_fields row;
 	struct zfs_rows rows;
 
-	zfs_rows_begin(arena, properties, text, &rows);
+	zfs_rows_begin(&scratch, properties, text, &rows);
+	row.values = arena_alloc(&scratch, rows.n * sizeof(*row.values));
+	struct zfs_value *last = arena_alloc(&scratch, rows.n * sizeof(*last));
 	*ret = (struct zfs_table){.rows = arena_alloc(arena, (rows.most + 1) * sizeof(*ret->rows))};
-	for (;;) {
-		row.values = arena_alloc(arena, rows.n * sizeof(*row.values));
-		if (!zfs_rows_next(&rows, &row))
-			break;
-		ret->rows[ret->n++] = row;
-	}
+	while (zfs_rows_next(&rows, &row))
+		ret->rows[ret->n++] = keep(arena, &row, last);
 	return zfs_rows_accepted(&rows);
 }
 
@@ -71,12 +107,10 @@ int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zf
 				  .timeout_ms = timeout_of(query->words),
 				  .max_output = ZFS_POOL_OUTPUT_MAX,
 				  .begins = query->names[1] ? NULL : query->names[0]};
-	char *out = NULL;
+	auto_free char *out = NULL;
 
 	*ret = (struct zfs_table){.n = 0};
 	int failed = zfs_run_once(&exec, &out, err);
-	if (out)
-		arena_own(arena, free, out);
 	if (failed && (err->code != ERR_NOT_FOUND || !out))
 		return -1;
 	if (!zfs_table_parse(arena, properties, out, ret))

@@ -30,8 +30,9 @@ struct zfs_table {
 };
 
 /*
- * *ret has a row for each name that zfs prints, in the arena. It is filled in after ERR_NOT_FOUND
- * too, which zfs reports if one of several names does not exist. Returns 0, or -1 with *err.
+ * *ret has a row for each name that zfs prints, in the arena. A row has no value for a property
+ * that the name does not have. *ret is filled in after ERR_NOT_FOUND too, which zfs reports if one
+ * of several names does not exist. Returns 0, or -1 with *err.
  */
 int zfs_table_read(struct arena *arena, const struct zfs_query *query, struct zfs_table *ret,
 		   struct error *err);
@@ -50,7 +51,8 @@ int zfs_table_names(struct arena *arena, const char *const *words, const char *n
 		    struct error *err);
 /*
  * Parse what `zfs get` prints of a list of properties, which begins with a marker and ends with
- * `type`, in place. Returns false if the output is rejected. For tests.
+ * `type`. The text is cut up, and not needed any more. Returns false if the output is rejected. For
+ * tests.
  */
 bool zfs_table_parse(struct arena *arena, const char *properties, char *text,
 		     struct zfs_table *ret);

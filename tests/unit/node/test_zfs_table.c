@@ -222,6 +222,53 @@ static void a_list_of_properties_has_an_end(void **state)
 	raw = NULL;
 }
 
+/* Returns what zfs prints of a volume with many snapshots. */
+static char *many_snapshots(unsigned n)
+{
+	char *text;
+	size_t size;
+
+	FILE *out = open_memstream(&text, &size);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out,
+			"t/p/v@%1$05u\tzcsi:m\t-\t-\nt/p/v@%1$05u\tguid\t%1$u\t-\n"
+			"t/p/v@%1$05u\tused\t0\t-\nt/p/v@%1$05u\tavailable\t-\t-\n"
+			"t/p/v@%1$05u\tzcsi:members\t00112233aabbccdd:60:n1\tinherited from t/p/v\n"
+			"t/p/v@%1$05u\tzcsi:snapshot\t-\t-\nt/p/v@%1$05u\tzcsi:size\t-\tlocal\n"
+			"t/p/v@%1$05u\ttype\tsnapshot\t-\n",
+			i);
+	fclose(out);
+	return text;
+}
+
+/* A call may keep a table as long as it sends a stream, and a volume has 65,000 snapshots. */
+static void a_table_keeps_only_what_its_names_have(void **state)
+{
+	auto_arena struct arena own = {.cap = SIZE_MAX};
+	auto_free char *text = many_snapshots(1000);
+	size_t size = strlen(text);
+	struct zfs_table table;
+
+	(void)state;
+	assert_true(zfs_table_parse(&own,
+				    "zcsi:m,guid,used,available,zcsi:members,zcsi:snapshot,"
+				    "zcsi:size,type",
+				    text, &table));
+	memset(text, 0, size);
+	assert_int_equal(table.n, 1000);
+	const struct zfs_fields *row = &table.rows[998], *next = &table.rows[999];
+	assert_string_equal(row->name, "t/p/v@00998");
+	assert_string_equal(zfs_fields_text(row, "guid"), "998");
+	assert_string_equal(zfs_fields_text(next, "guid"), "999");
+	assert_string_equal(zfs_fields_text(row, "type"), "snapshot");
+	assert_string_equal(zfs_fields_text(row, "zcsi:snapshot"), "");
+	assert_null(zfs_fields_find(row, "zcsi:snapshot"));
+	assert_string_equal(zfs_fields_find(row, "zcsi:size")->text, "-");
+	assert_ptr_equal(zfs_fields_find(row, "zcsi:members")->text,
+			 zfs_fields_find(next, "zcsi:members")->text);
+	assert_true(own.used < size);
+}
+
 static void one_name_is_read_whole_or_not_at_all(void **state)
 {
 	struct zfs_fields row;
@@ -276,6 +323,10 @@ static void what_was_set_is_restored_whole(void **state)
 	assert_string_equal(changes, "set compression=lz4 a:b=new t/p/a "
 				     "inherit compression t/p/a set a:b=one\ttwo t/p/a ");
 	assert_string_equal(err.text, "zfs says no");
+	printed = "t/p/a\tcompression\tlz4\n";
+	assert_int_equal(set_two(&err), -1);
+	assert_string_equal(changes, "set compression=lz4 a:b=new t/p/a "
+				     "set compression=lz4 t/p/a inherit a:b t/p/a ");
 	printed = "t/p/a\tcompression\t^off\nt/p/a\ta:b\tone\\ntwo\n";
 	assert_int_equal(set_two(&err), -1);
 	assert_string_equal(changes, "");
@@ -308,6 +359,7 @@ int main(void)
 		cmocka_unit_test(many_snapshots_may_be_read_for_long),
 		cmocka_unit_test(a_property_of_many_snapshots_is_listed_once),
 		cmocka_unit_test(a_list_of_properties_has_an_end),
+		cmocka_unit_test(a_table_keeps_only_what_its_names_have),
 		cmocka_unit_test(one_name_is_read_whole_or_not_at_all),
 		cmocka_unit_test(what_was_set_is_restored_whole),
 		cmocka_unit_test(members_with_a_line_break_are_none),
