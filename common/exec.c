@@ -267,6 +267,8 @@ int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err
 	bool ended = watch(&run, exec, err) == 0;
 	int status = ended ? child_reap(&run.child) : give_up(exec, &run, err);
 	log_run(exec->argv, status, now_ms() - started);
+	if (exec->ret_length)
+		*exec->ret_length = run.out.used + run.out.overflow;
 	if (!ended)
 		return -1;
 	if (status < 0)

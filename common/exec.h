@@ -19,6 +19,7 @@ struct exec {
 	const char *input;       /* text for stdin, or NULL; the copy is wiped after the run */
 	int64_t timeout_ms;      /* time until SIGKILL; 0: EXEC_TIMEOUT_MS */
 	size_t max_output;       /* largest number of bytes of stdout; 0: EXEC_OUTPUT_MAX */
+	size_t *ret_length;      /* receives the bytes of stdout; max_output + 1: more; or NULL */
 	const char *begins;      /* stdout must begin with this text; NULL: with any */
 	int *ret_left;           /* receives the pidfd of a program that timed out; or NULL */
 	int keep;                /* descriptor that the program inherits as 3; 0: none */

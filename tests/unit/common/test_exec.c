@@ -170,9 +170,11 @@ static void ten_megabytes_are_returned_whole(void **state)
 
 static void stdout_beyond_its_bound_fails(void **state)
 {
-	(void)state;
+	size_t n;
 
-	assert_int_equal(run(program("yes"), .max_output = 1000), -1);
+	(void)state;
+	assert_int_equal(run(program("yes"), .max_output = 1000, .ret_length = &n), -1);
+	assert_int_equal(n, 1001);
 	assert_int_equal(err.code, ERR_INTERNAL);
 	assert_string_equal(err.text, "'yes' printed more than 1000 bytes and was stopped");
 	assert_int_equal(run(program("printf", "1234"), .max_output = 4), 0);
@@ -182,6 +184,16 @@ static void stdout_beyond_its_bound_fails(void **state)
 	assert_int_equal(err.code, ERR_INTERNAL);
 	assert_int_equal(run(program("yes")), -1);
 	assert_string_equal(err.text, "'yes' printed more than 1048576 bytes and was stopped");
+}
+
+static void the_length_of_stdout_counts_zero_bytes(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(run(program("printf", "1\\0002"), .ret_length = &n), 0);
+	assert_int_equal(n, 3);
+	assert_memory_equal(result.out, ((const char[]){'1', 0, '2', 0}), 4);
 }
 
 /* A program is stopped at once if its output does not begin with the expected text. Otherwise the
@@ -463,6 +475,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(ten_megabytes_are_returned_whole, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
+		cmocka_unit_test_setup_teardown(the_length_of_stdout_counts_zero_bytes, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_that_begins_otherwise_fails_at_once, begin,
 						end),
 		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),
