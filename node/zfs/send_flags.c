@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The options of `zfs send`.
+ * The options of `zfs send`, and whether its stream has anything.
  *
  * Invariant: a dataset is never encrypted or decrypted by zcsi, and -L is always given, so all
  * streams of a volume have the same options, and each may follow any other (zfs-send(8)).
@@ -13,6 +13,16 @@
 
 #include "node/zfs/key.h"
 #include "node/zfs/zfs_run.h"
+
+/*
+ * A record of a stream, struct dmu_replay_record: its type and the length of its payload, of 4
+ * bytes each in the order of this host, and more, which differs by type.
+ */
+#define RECORD       312
+#define RECORD_BEGIN 0
+#define RECORD_END   5
+
+#define EMPTY_MAX    65536 /* longest stream without data: its begin may have a payload */
 
 const char *send_flags_for(bool encrypted)
 {
@@ -51,6 +61,35 @@ int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error 
 		return -1;
 	*ret = send_size(out);
 	return 0;
+}
+
+static uint32_t number_at(const char *stream, size_t at)
+{
+	uint32_t number;
+
+	memcpy(&number, stream + at, sizeof(number));
+	return number;
+}
+
+bool send_is_empty(const char *stream, size_t n)
+{
+	if (n < 2 * RECORD || number_at(stream, 0) != RECORD_BEGIN ||
+	    number_at(stream, sizeof(uint32_t)) != n - 2 * RECORD)
+		return false;
+	return number_at(stream, n - RECORD) == RECORD_END;
+}
+
+/* A stream with data may be long, so zfs is killed once it has printed EMPTY_MAX. */
+int send_differs(const char *snapshot, const char *dataset, bool *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "send", "-i", snapshot, dataset, NULL};
+	auto_free char *out = NULL;
+	size_t n = 0;
+	const struct exec exec = {.argv = argv, .max_output = EMPTY_MAX, .ret_length = &n};
+
+	int failed = zfs_run_once(&exec, &out, err);
+	*ret = n > EMPTY_MAX || (!failed && !send_is_empty(out, n));
+	return *ret ? 0 : failed;
 }
 
 uint64_t send_of_token(const char *token, int64_t *ret_size)

@@ -30,6 +30,15 @@ int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error 
  * cannot continue that stream. *ret_size is the bytes that are left to send. Runs one program.
  */
 uint64_t send_of_token(const char *token, int64_t *ret_size);
+/*
+ * *ret is true if anything was written to a dataset after a snapshot of it, as the stream between
+ * the two shows. The property `written` is greater than 0 also if only the header of the intent log
+ * was written. The stream lacks what is in that log (node/attach/complete.h). The dataset must not
+ * be mounted, open or encrypted. For OpenZFS only. Returns 0, or -1 with *err. Runs one program.
+ */
+int send_differs(const char *snapshot, const char *dataset, bool *ret, struct error *err);
+/* Returns true if a stream of n bytes has a begin and an end, and nothing between. For tests. */
+bool send_is_empty(const char *stream, size_t n);
 /* Returns the size in what a `zfs send -nP` prints, also for a stream that is continued; or 0. */
 int64_t send_size(const char *printed);
 
