@@ -5,11 +5,12 @@
  * Invariant: data that only this host has is kept until a person drops it. The volume becomes a
  * copy only if nothing was written since a snapshot that the new owner has, and if all later
  * snapshots are those that zcsi took for copies and backups. Writes in the intent log alone count:
- * after a power cut, the import of the pool claims the log, which counts as written, and each push
- * replays it (node/attach/complete.h). The log is not replayed here, because to mount a volume that
- * was ever synced counts as written too. One `zfs rename` makes the volume, which has the epoch of
- * the new owner by then, a copy, or puts it aside. A host that stops before the rename finds the
- * volume again and goes on.
+ * the log is replayed first (node/attach/complete.h). The property `written` also counts each
+ * import of the pool, and each mount, of a volume that was ever synced. So if it is not 0, a stream
+ * is looked at, which has data only. An encrypted volume is put aside then, because its log cannot
+ * be replayed without the key. One `zfs rename` makes the volume, which has the epoch of the new
+ * owner by then, a copy, or puts it aside. A host that stops before the rename finds the volume
+ * again and goes on.
  */
 #include "node/owner/aside.h"
 
@@ -19,6 +20,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/agent/origin.h"
+#include "node/attach/complete.h"
 #include "node/attach/device.h"
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
@@ -31,6 +33,7 @@
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/stream/own_call.h"
+#include "node/zfs/send_flags.h"
 #include "node/zfs/zfs.h"
 
 #define WAIT_MS  30000 /* for other calls that lock the volume */
@@ -50,12 +53,38 @@ enum aside_how aside_judge(const struct place *place, uint64_t base)
 {
 	const struct place_snapshot *common = base ? place_snapshot(place, base) : NULL;
 
-	if (!common || place_written_after(place, common) > 0)
+	if (!common)
 		return ASIDE_KEEP;
 	for (const struct place_snapshot *at = common + 1; at < place->snapshots + place->n; at++)
 		if (!is_own(at))
 			return ASIDE_KEEP;
-	return ASIDE_COPY;
+	return place_written_after(place, common) > 0 ? ASIDE_LOOK : ASIDE_COPY;
+}
+
+/*
+ * *ret is false if writes may be left in the intent log, as in that of an encrypted volume, whose
+ * key zcsi does not have here.
+ */
+static int replay(struct arena *arena, const struct dataset *volume, bool *ret, struct error *err)
+{
+	*ret = !volume->has_key && complete_volume(arena, volume, err) == 0;
+	return *ret || volume->has_key || err->code == ERR_FAILED_PRECONDITION ? 0 : -1;
+}
+
+/*
+ * Decide what ASIDE_LOOK leaves open. ZFS goes on to count something as written to the copy until
+ * the next push has reached it.
+ */
+static int look(const struct place *place, uint64_t base, bool replayed, enum aside_how *ret,
+		struct error *err)
+{
+	const char *common = place_snapshot(place, base)->name;
+	bool differs = true;
+
+	if (replayed && !place->encrypted && send_differs(common, place->name, &differs, err) < 0)
+		return -1;
+	*ret = differs ? ASIDE_KEEP : ASIDE_COPY;
+	return 0;
 }
 
 /* Ask the new owner. *ret is the guid of the newest snapshot that it has too; 0: none. */
@@ -184,11 +213,13 @@ static int step_locked(const struct node *node, struct arena *arena, const struc
 		       struct error *err)
 {
 	const char *owner = ownership_parse(arena, volume->owner).newer;
+	enum aside_how how;
 	struct place place;
 	uint64_t base;
+	bool replayed;
 
 	if (exports_apply(arena, node, volume, now_ms() + WAIT_MS, err) < 0 ||
-	    unused_check(arena, volume, err) < 0 ||
+	    unused_check(arena, volume, err) < 0 || replay(arena, volume, &replayed, err) < 0 ||
 	    (volume->format->zvol && device_hide(volume->name, err) < 0) ||
 	    device_check_gone(volume->name, err) < 0 ||
 	    place_read(arena, catalog_parent(node->catalog), volume->id, &place, err) < 0)
@@ -197,9 +228,11 @@ static int step_locked(const struct node *node, struct arena *arena, const struc
 		return fail(err, ERR_ABORTED, "'%s' is gone", volume->name);
 	if (find_common(node, arena, volume->id, owner, &place, &base, err) < 0)
 		return -1;
-	return aside_judge(&place, base) == ASIDE_COPY
-		       ? become_copy(node, arena, &place, volume, base, err)
-		       : keep(node, arena, &place, volume, base, err);
+	how = aside_judge(&place, base);
+	if (how == ASIDE_LOOK && look(&place, base, replayed, &how, err) < 0)
+		return -1;
+	return how == ASIDE_COPY ? become_copy(node, arena, &place, volume, base, err)
+				 : keep(node, arena, &place, volume, base, err);
 }
 
 int aside_step(const struct node *node, struct arena *arena, struct dataset *volume,

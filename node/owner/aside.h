@@ -8,6 +8,7 @@
 
 enum aside_how {
 	ASIDE_COPY, /* the new owner has all data: the volume becomes a copy */
+	ASIDE_LOOK, /* ZFS counts something as written: the volume becomes a copy if nothing was */
 	ASIDE_KEEP, /* only this host has some data: it is kept, below DIVERGED_FOLDER */
 };
 

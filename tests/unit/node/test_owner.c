@@ -231,11 +231,12 @@ static void new_data_of_a_returned_host_is_kept(void **state)
 	assert_int_equal(aside_judge(&place, 0), ASIDE_KEEP);
 	assert_int_equal(aside_judge(&place, 14), ASIDE_KEEP);
 	place.written = 1;
-	assert_int_equal(aside_judge(&place, 13), ASIDE_KEEP);
+	assert_int_equal(aside_judge(&place, 13), ASIDE_LOOK);
+	assert_int_equal(aside_judge(&place, 0), ASIDE_KEEP);
 	place.written = 0;
 	list[1].written = 1;
 	assert_int_equal(aside_judge(&place, 12), ASIDE_COPY);
-	assert_int_equal(aside_judge(&place, 11), ASIDE_KEEP);
+	assert_int_equal(aside_judge(&place, 11), ASIDE_LOOK);
 	list[1].written = 0;
 	list[1].name = "t/p/v@asked";
 	assert_int_equal(aside_judge(&place, 12), ASIDE_COPY);
