@@ -17,18 +17,24 @@ def write_synced(volume, name, text=b"acknowledged"):
         os.fsync(file.fileno())
 
 
-@contextlib.contextmanager
-def power_cut(pools, host):
-    """Within the block, syncing reaches the intent log only. At its end the power is cut, and
-    the host boots: nothing is mounted, the pool is imported, and zcsi-node has to be started.
-    Something must have been synced before, because a frozen pool begins no log."""
-    pool = host.parent.split("/")[0]
-    run("zpool", "sync", pool)
-    run("zpool", "freeze", pool)
-    yield
+def reboot(pools, host):
+    """End the host and its pool, and import the pool. Nothing is mounted then, and zcsi-node has to
+    be started."""
     host.node_daemon.close()
     host.node_daemon.kill()
     for point, _ in reversed(host.mounts()):
         run("umount", point)
+    pool = host.parent.split("/")[0]
     run("zpool", "export", pool)
     run("zpool", "import", "-f", "-N", "-o", "cachefile=none", "-d", pools.folder, pool)
+
+
+@contextlib.contextmanager
+def power_cut(pools, host):
+    """Within the block, syncing reaches the intent log only. At its end the power is cut, and
+    the host boots. Something must have been synced before, because a frozen pool begins no log."""
+    pool = host.parent.split("/")[0]
+    run("zpool", "sync", pool)
+    run("zpool", "freeze", pool)
+    yield
+    reboot(pools, host)

@@ -12,7 +12,7 @@ from client import MIB, refused
 from copies import create
 from daemon import wait_for
 from host import get, run, Volume
-from power_cut import power_cut, write_synced
+from power_cut import power_cut, reboot, write_synced
 from test_copies import KEY
 from test_failover import look, lose, returned, take_over
 from test_move import content, make, use
@@ -102,6 +102,33 @@ def test_a_host_that_returns_keeps_the_last_writes(pair, pools, tmp_path):
     pair.owner.start_node()
     wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
     assert look(pair, tmp_path / "look") == "acknowledged"
+
+
+def test_a_host_that_returns_keeps_the_last_writes_to_a_zvol(pair, pools):
+    """Here the import has replayed the log."""
+    cut(pools, pair, "ext4")
+    take_over(pair, "data")
+    pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    assert "_diverged/data-0" in pair.owner.leaves()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clean_boot_counts_as_nothing_written(pair, pools, kind):
+    """ZFS counts the import as written to what was ever synced, and the mount that would replay the
+    log too. The next push ends that: a copy of which ZFS says that it was written to cannot take
+    over."""
+    up(pair.owner, kind).down()
+    pair.add()
+    wait_for(pair.in_step, "the copy has all")
+    reboot(pools, pair.owner)
+    if kind == "zfs":
+        assert get(pair.owner.dataset("data"), "written") != "0"
+    take_over(pair, "data")
+    pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    assert not [leaf for leaf in pair.owner.leaves() if leaf.startswith("_diverged/")]
+    wait_for(lambda: get(pair.replica(host=pair.owner), "written") == "0", "a push has arrived", 60)
 
 
 def test_snapshots_and_clones_have_the_last_writes(host, pools):
