@@ -11,8 +11,11 @@
  * Invariant: the pools counted here are those that CreateVolume with the same fields would accept.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "common/volume/map.h"
+#include "common/volume/plugin.h"
+#include "controller/agents_ask.h"
 #include "controller/capability.h"
 #include "controller/request/capacity_range.h"
 #include "controller/hosts.h"
@@ -35,6 +38,7 @@ struct counted {
 	const Topology *topology;
 	struct where where;
 	bool thick;
+	bool is_found; /* the request names a node, whose agent has answered a roll call */
 };
 
 static bool counts(struct rpc_call *call, const GetHostResponse *host,
@@ -44,10 +48,41 @@ static bool counts(struct rpc_call *call, const GetHostResponse *host,
 	       placement_reaches(&call->arena, host, counted->topology);
 }
 
-/* Ask only the hosts that may count, so that no call waits for another host that is down. */
+/* Returns the node that the parameters or the topology name, or NULL. */
+static const char *node_of(struct rpc_call *call, const struct counted *counted)
+{
+	if (counted->where.node || !counted->topology)
+		return counted->where.node;
+	struct map segments = map_of(&call->arena, counted->topology, segments);
+	for (size_t i = 0; i < segments.n; i++)
+		if (strcasecmp(segments.pairs[i].key, PLUGIN_TOPOLOGY_KEY) == 0)
+			return segments.pairs[i].value;
+	return NULL;
+}
+
+/* Returns true if the request names a node, and an agent was that node's when it last answered. */
+static bool is_found(struct rpc_call *call, const struct counted *counted)
+{
+	const char *node = node_of(call, counted);
+	const struct said said = agents_said(call);
+
+	for (size_t i = 0; node && i < said.n; i++)
+		if (strcmp(said.list[i]->node_id, node) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Ask only the hosts that may count, so that no call waits for another host that is down. An agent
+ * that has not answered since this controller was started may be on any host, but for the node of
+ * another agent: of two agents of one node one is refused. So it is left out if the request names
+ * such a node. Without a node in the request it may count, and "no capacity" would be a guess.
+ */
 static bool may_count(struct rpc_call *call, const GetHostResponse *said, const void *arg)
 {
-	return !said || counts(call, said, arg);
+	const struct counted *counted = arg;
+
+	return said ? counts(call, said, counted) : !counted->is_found;
 }
 
 static int64_t smaller(int64_t one, int64_t other)
@@ -63,12 +98,13 @@ static int64_t largest_on(const GetHostResponse *host, bool thick)
 	return thick ? smaller(largest, host->available) : largest;
 }
 
-static int count_space(struct rpc_call *call, const struct counted *counted,
-		       GetCapacityResponse *rsp, struct error *err)
+static int count_space(struct rpc_call *call, struct counted *counted, GetCapacityResponse *rsp,
+		       struct error *err)
 {
 	struct hosts hosts;
 	int64_t largest = 0;
 
+	counted->is_found = is_found(call, counted);
 	if (hosts_chosen(call, may_count, counted, &hosts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < hosts.n; i++) {
@@ -102,13 +138,13 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 				 &unsupported) < 0)
 		return 0;
 	const char *attach = parameters_value(&call->arena, parameters.text, ATTACH_KEY);
-	const struct counted counted = {.topology = req->accessible_topology,
-					.thick = parameters.thick,
-					.where = {.node = parameters.node,
-						  .pool = parameters.pool,
-						  .local = !strcmp(attach, ATTACH_LOCAL),
-						  .exported = !strcmp(attach, ATTACH_NFS),
-						  .zvol = format_on_zvol(format),
-						  .encrypted = parameters.encrypted}};
+	struct counted counted = {.topology = req->accessible_topology,
+				  .thick = parameters.thick,
+				  .where = {.node = parameters.node,
+					    .pool = parameters.pool,
+					    .local = !strcmp(attach, ATTACH_LOCAL),
+					    .exported = !strcmp(attach, ATTACH_NFS),
+					    .zvol = format_on_zvol(format),
+					    .encrypted = parameters.encrypted}};
 	return count_space(call, &counted, rsp, err);
 }

@@ -414,11 +414,15 @@ def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster, known)
                                "other": ["a"]}
 
 
-def test_the_capacity_of_a_node_needs_no_other_node(new_cluster):
+@pytest.mark.parametrize("known", ["heard", "silent"])
+def test_the_capacity_of_a_node_needs_no_other_node(new_cluster, known):
+    """The other host has fallen silent, or is silent since the controller was started."""
     cluster = new_cluster(controller_args=QUICK)
     a, b = cluster.hosts
     said(cluster, "agent is up", agent=f"unix://{b.agent_socket}", node="b")
     b.node_daemon.kill()
+    if known == "silent":
+        renew(cluster)
     for asked in ({"accessible_topology": topology("a").requisite[0]},
                   {"parameters": {"node": "a"}}):
         assert a.controller.GetCapacity(**asked).available_capacity > 0

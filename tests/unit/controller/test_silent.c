@@ -259,6 +259,38 @@ static void a_claim_for_a_host_off_the_list_counts(void **state)
 	assert_created("new");
 }
 
+/* Returns the result of GetCapacity with this segment as the topology, and with this node. */
+static int capacity(const char *key, const char *value, const char *node, struct error *err)
+{
+	GetCapacityRequest *request = new_get_capacity_request(&call.arena);
+	GetCapacityResponse *response = new_get_capacity_response(&call.arena);
+
+	if (key) {
+		request->accessible_topology = new_topology(&call.arena);
+		map_put(&call.arena, request->accessible_topology, segments, key, value);
+	}
+	if (node)
+		map_put(&call.arena, request, parameters, "node", node);
+	int failed = get_capacity(&call, request, response, err);
+	if (!failed)
+		assert_int_equal(response->available_capacity, scripted[0].available);
+	return failed;
+}
+
+static void the_capacity_of_a_node_that_answered_needs_no_other_node(void **state)
+{
+	struct error err;
+
+	(void)state;
+	restart();
+	assert_int_equal(capacity("zcsi.zfs/node", "a", NULL, &err), 0);
+	assert_int_equal(capacity("ZCSI.zfs/node", "a", NULL, &err), 0);
+	assert_int_equal(capacity(NULL, NULL, "a", &err), 0);
+	assert_failed(capacity("zcsi.zfs/node", "c", NULL, &err), ERR_UNAVAILABLE, "unix:///c");
+	assert_failed(capacity("rack", "1", NULL, &err), ERR_UNAVAILABLE, "unix:///c");
+	assert_failed(capacity(NULL, NULL, NULL, &err), ERR_UNAVAILABLE, "unix:///c");
+}
+
 static void name_agents(size_t n)
 {
 	const char *endpoints[N_AGENTS];
@@ -357,6 +389,7 @@ int main(void)
 		TEST(an_agent_with_names_that_cannot_be_read_may_have_any_name),
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
+		TEST(the_capacity_of_a_node_that_answered_needs_no_other_node),
 		TEST(a_host_that_returns_meanwhile_is_asked_too),
 		TEST(a_host_that_was_not_asked_yet_may_have_the_volume),
 		TEST(a_volume_is_created_at_a_host_that_answers_late),
