@@ -16,7 +16,7 @@
 #include "common/error.h"
 #include "transport/threads.h"
 
-#define WORKERS_LANES 8 /* lanes are numbered from 0 */
+#define WORKERS_LANES 16 /* lanes are numbered from 0 */
 
 struct workers;
 
