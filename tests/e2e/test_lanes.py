@@ -74,16 +74,21 @@ if not KERNEL_ZFS:  # zcsi-node runs `zfs mount` only with zfs-fuse
 
 
 def test_the_first_reading_of_the_pool_delays_no_unmount(busy, gate):
+    """The calls that wait for it delay neither an unmount nor a call for a volume that is known."""
     host = busy.host
     host.node_daemon.stop()
     gate.hold(" get -rHp ")
     host.node_daemon.start()
     host.node = host.node_daemon.client()
     agent = host.node_daemon.client(f"unix:{host.agent_socket}")
-    calls = [agent.ListDatasetSnapshots.future() for _ in range(MANY)]
+    lists = agent.ListDatasetSnapshots, agent.ListDatasets, agent.ListTrash, agent.ListNames
+    calls = [method.future() for method in lists for _ in range(CHANGES)]
+    groups = [agent.GetSnapshotGroup.future(group=f"g{n}") for n in range(CHANGES)]
     gate.arrived()
+    assert agent.GetDataset(id="data", timeout=SOON).dataset.id == "data"
     unpublish(busy)
     check_answered(calls, gate, CODE.OK)
+    assert {call.code() for call in groups} == {CODE.NOT_FOUND}
 
 
 def test_a_change_that_waits_for_others_does_not_delay_the_unmount_of_its_volume(busy, gate):
