@@ -96,15 +96,16 @@ static int destroy_all(struct cli *cli, struct heap *heap, struct error *err)
 
 	for (size_t i = 0; i < heap->n; i++) {
 		struct waste *each = &heap->rows[i];
-		if (!each->why)
-			destroy(cli, each);
+		if (each->why)
+			continue;
+		destroy(cli, each);
 		left += !each->done;
 	}
 	print(cli, heap);
 	if (!left)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION, "%zu of %zu deleted volumes stay: see why", left,
-		    heap->n);
+		    heap->n_free);
 }
 
 int empty_trash(struct cli *cli, const char *name, struct error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of --destroy, without which no backup, no last copy and nothing put aside is destroyed. */
+/* Tests of --destroy, without which no backup, no last copy, no deleted volume and nothing put
+ * aside is destroyed. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
@@ -10,6 +11,8 @@
 
 static struct client *const a = &scripted[0], *const b = &scripted[1];
 static unsigned removed, dropped; /* calls of RemoveMember and of DropDiverged */
+static unsigned emptied;          /* calls of DestroyTrashedDataset */
+static bool is_stuck;             /* DestroyTrashedDataset fails */
 
 typeof(fleet_ask) __real_fleet_ask, __wrap_fleet_ask;
 
@@ -56,12 +59,20 @@ struct reply __wrap_fleet_ask_member(struct fleet *fleet, struct arena *arena,
 		dropped++;
 		return (struct reply){.response = new_drop_diverged_response(arena)};
 	}
+	if (strcmp(method, "DestroyTrashedDataset") == 0) {
+		struct reply reply = {.response = new_destroy_trashed_dataset_response(arena)};
+		emptied++;
+		if (is_stuck && fail(&reply.error, ERR_FAILED_PRECONDITION, "it is mounted"))
+			reply.response = NULL;
+		return reply;
+	}
 	return __real_fleet_ask_member(fleet, arena, member, method, request);
 }
 
 static int begin(void **state)
 {
-	removed = dropped = 0;
+	removed = dropped = emptied = 0;
+	is_stuck = false;
 	return cli_begin(state);
 }
 
@@ -72,7 +83,8 @@ static const struct line {
 } copy = {cli_copy, (const char *const[]){"drop", "data", "b"}, 3},
   other_copy = {cli_copy, (const char *const[]){"drop", "data", "n9"}, 3},
   backup = {cli_backup, (const char *const[]){"drop", "data", "b"}, 3},
-  diverged = {cli_diverged, (const char *const[]){"drop", "data-0"}, 2}, *typed;
+  diverged = {cli_diverged, (const char *const[]){"drop", "data-0"}, 2},
+  trash = {cli_trash, (const char *const[]){"empty"}, 1}, *typed;
 
 static int run_typed(struct cli *of, struct error *error)
 {
@@ -203,6 +215,34 @@ static void what_was_put_aside_wants_a_statement(void **state)
 	assert_int_equal(dropped, 1);
 }
 
+/* Add a deleted volume with a snapshot. until: when its time in the trash ends; 0: never. */
+static void add_deleted(struct client *client, const char *id, int64_t until)
+{
+	TrashedDataset *entry = client->trashed = new_trashed_dataset(&call.arena);
+
+	entry->id = entry->leaf = (char *)id;
+	entry->until = until;
+	entry->snapshots = 1;
+}
+
+static void a_volume_that_is_kept_for_its_snapshots_does_not_count(void **state)
+{
+	(void)state;
+	add_deleted(a, "one", 1);
+	add_deleted(b, "two", 0);
+	assert_int_equal(type(&trash, NULL), CLI_DEGRADED);
+	is_stuck = true;
+	assert_int_equal(type(&trash, "1"), -1);
+	assert_non_null(strstr(err.text, "1 of 1 deleted volumes stay"));
+	is_stuck = false;
+	assert_int_equal(type(&trash, "1"), 0);
+	assert_int_equal(emptied, 2);
+	a->trashed = NULL;
+	assert_int_equal(type(&trash, NULL), 0);
+	assert_int_equal(type(&trash, "0"), 0);
+	assert_int_equal(emptied, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, cli_end)
 
 int main(void)
@@ -216,6 +256,7 @@ int main(void)
 		TEST(the_snapshots_of_a_backup_are_counted),
 		TEST(a_backup_without_a_snapshot_is_dropped_at_once),
 		TEST(what_was_put_aside_wants_a_statement),
+		TEST(a_volume_that_is_kept_for_its_snapshots_does_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
