@@ -237,8 +237,8 @@ static int look_again(struct drain *drain, struct error *err)
 	struct drain_row *rows = arena_alloc(&cli->arena, (plan->n + now.n + 1) * sizeof(*rows));
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct drain_row *row = &plan->rows[i];
-		if (row->fate != DRAIN_MOVED &&
-		    (row->fate != DRAIN_LOST || find_row(&now, row->move.id)))
+		if ((row->fate != DRAIN_MOVED && row->fate != DRAIN_LOST) ||
+		    find_row(&now, row->move.id))
 			continue;
 		rows[n] = *row;
 		rows[n++].fate = DRAIN_MOVED;

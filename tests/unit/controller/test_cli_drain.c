@@ -218,6 +218,31 @@ static void the_end_is_what_the_node_has_then(void **state)
 		      false);
 }
 
+static void the_volume_returns(void)
+{
+	meanwhile = the_volume_returns;
+	if (!a->moved || !b->n_datasets)
+		return;
+	b->n_datasets = 0;
+	add_dataset(a, "one", 1, "");
+}
+
+/* A volume is moved, and somebody moves it back before the end. */
+static void a_volume_that_returned_has_one_row(void **state)
+{
+	int result;
+
+	(void)state;
+	add_dataset(a, "one", 1, "");
+	add_push(a, "one", "b", 1);
+	meanwhile = the_volume_returns;
+	cli.style = (struct style){.json = true};
+	const char *text = printed(cli_drain, "a", &result);
+	assert_failed(result, ERR_FAILED_PRECONDITION, "1 of 1 volumes stay on node 'a'");
+	assert_non_null(strstr(text, "\"stays\""));
+	assert_null(strstr(text, "\"moved\""));
+}
+
 static void the_agent_fails(void)
 {
 	if (a->moving)
@@ -285,6 +310,7 @@ int main(void)
 		CLI_TEST(moves_that_run_are_waited_for),
 		CLI_TEST(volumes_that_were_given_up_are_waited_for),
 		CLI_TEST(the_end_is_what_the_node_has_then),
+		CLI_TEST(a_volume_that_returned_has_one_row),
 		CLI_TEST(a_node_that_ends_in_the_middle),
 		CLI_TEST(a_node_that_does_not_answer),
 		CLI_TEST(json_has_all_volumes),
