@@ -3,8 +3,9 @@
  * Reading and destroying the copies of this host.
  *
  * Invariant: a copy is destroyed only if ZFS has just shown that it is of the lineage that was
- * asked for, and of no later owner than the caller, and not with a recursive or forced destroy, so
- * ZFS refuses while the copy is in use.
+ * asked for, and of no later owner than the caller, with replica_key locked, so no stream is
+ * received into it meanwhile, and not with a recursive or forced destroy, so ZFS refuses while the
+ * copy is in use.
  */
 #include "node/replica/replica.h"
 
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+#include "node/catalog/change.h"
 #include "node/host/node.h"
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
@@ -25,6 +28,8 @@
 #include "node/zfs/zfs_run.h"
 #include "node/zfs/zfs_table.h"
 #include "transport/tls_names.h"
+
+#define LOCK_MS 3000 /* longest wait of DropCopy for the end of a stream to the copy */
 
 const char replica_columns[] = "guid,creation,used,available,receive_resume_token,zcsi:members,"
 			       "zcsi:epoch,zcsi:accepted,zcsi:snapshot,userrefs,clones";
@@ -324,15 +329,12 @@ static int check_made_way(struct rpc_call *call, const DropCopyRequest *req, str
 		    req->id);
 }
 
-int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyResponse *rsp,
-	      struct error *err)
+static int drop_locked(struct rpc_call *call, const DropCopyRequest *req, struct error *err)
 {
 	const struct node *node = call->app;
 	CopyState *copy;
 
-	(void)rsp;
-	if (check_pool(call, req->id, err) < 0 ||
-	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
+	if (replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
 		return -1;
 	if (!copy)
 		return check_made_way(call, req, err);
@@ -348,4 +350,32 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 		return 0;
 	return fail_context(err, "the copy of volume '%s' on node '%s' cannot be destroyed",
 			    req->id, node->id);
+}
+
+/* Returns until when to wait for the end of a stream to the copy, which the caller has cut. */
+static int64_t lock_until(const struct rpc_call *call)
+{
+	const int64_t until = now_ms() + LOCK_MS;
+
+	return until < call->deadline ? until : call->deadline;
+}
+
+int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyResponse *rsp,
+	      struct error *err)
+{
+	const struct node *node = call->app;
+
+	(void)rsp;
+	if (check_pool(call, req->id, err) < 0)
+		return -1;
+	const char *name = replica_name(&call->arena, catalog_parent(node->catalog), req->id);
+	const char *key = replica_key(&call->arena, name);
+	if (catalog_lock_key(node->catalog, lock_until(call), key, err) < 0)
+		return fail(err, ERR_ABORTED,
+			    "a stream is received into '%s', or it is being changed; try again "
+			    "after that",
+			    name);
+	int failed = drop_locked(call, req, err);
+	catalog_unlock_key(node->catalog, key);
+	return failed;
 }

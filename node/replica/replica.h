@@ -26,7 +26,7 @@ struct zfs_table; /* node/zfs/zfs_table.h */
 char *replica_name(struct arena *arena, const char *parent, const char *id);
 /*
  * Returns the key of the catalog that is locked while a stream is received into the copy, or while
- * snapshots of it are destroyed.
+ * it or snapshots of it are destroyed.
  */
 char *replica_key(struct arena *arena, const char *name);
 /* Create a folder below the parent, where nothing is mounted or has a device, unless it exists. */

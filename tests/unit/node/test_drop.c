@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of DropCopy, where the copy or the node has another owner since. In place of ZFS there are
- * the epochs that a test sets.
+ * Tests of DropCopy, where the copy or the node has another owner since, or receives a stream. In
+ * place of ZFS there are the epochs that a test sets.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "node/catalog/catalog.h"
+#include "node/catalog/change.h"
 #include "node/host/node.h"
+#include "node/replica/replica.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -118,6 +121,23 @@ static void a_copy_of_a_later_owner_stays(void **state)
 	assert_true(destroyed);
 }
 
+/* The copy is locked while a stream is received into it. */
+static void a_copy_that_receives_a_stream_stays(void **state)
+{
+	char *key = replica_key(&call.arena, "t/p/_replica/v");
+
+	(void)state;
+	copy_epoch = 3;
+	assert_int_equal(catalog_lock_key(node.catalog, NO_DEADLINE, key, &err), 0);
+	call.deadline = now_ms();
+	assert_int_equal(drop(false), -1);
+	assert_int_equal(err.code, ERR_ABORTED);
+	assert_false(destroyed);
+	catalog_unlock_key(node.catalog, key);
+	assert_int_equal(drop(false), 0);
+	assert_true(destroyed);
+}
+
 /*
  * The caller, which deleted the volume, was lost and removed from the members before it returned.
  */
@@ -159,6 +179,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_copy_of_a_later_owner_stays),
+		TEST(a_copy_that_receives_a_stream_stays),
 		TEST(a_node_that_is_no_member_any_more_asks_once),
 		TEST(a_deleted_volume_has_no_copy_on_the_node_that_took_it_over),
 	};
