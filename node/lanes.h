@@ -9,7 +9,7 @@
  */
 
 enum lane {
-	LANE_UNMOUNT, /* 0, the default: calls that wait for no program (but see csi/renamed.h) */
+	LANE_UNMOUNT, /* 0, the default: at most two calls wait for a zfs (csi/publish.c) */
 	LANE_MOUNT,   /* calls of csi.v1.Node that run zfs or mkfs, or need a mounted volume */
 	LANE_CHANGE,  /* calls of zcsi.v1.Agent that run zfs to change the pool */
 	LANE_LOOKUP,  /* calls that may run zfs, or wait for one, to find a snapshot or a copy */

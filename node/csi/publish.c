@@ -16,6 +16,7 @@
  * claims of different kinds, which it admits only for access modes that allow it. The access mode
  * of the present call decides, because mountinfo cannot store that of an earlier call.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -31,6 +32,8 @@
 #include "node/csi/renamed.h"
 #include "node/csi/request.h"
 #include "node/service.h"
+
+#define FINDING_MAX 2 /* how many of the workers of LANE_UNMOUNT may run a zfs (node/lanes.h) */
 
 /*
  * Returns the staging of the volume at the path, or NULL with *err. The catalog is asked only for
@@ -206,6 +209,30 @@ static const struct mount *lowest_at(const struct mount_table *table, const char
 	return NULL;
 }
 
+/*
+ * Find the volume by its mount, like renamed_find, which runs a zfs if the volume was renamed. Some
+ * of the workers of this lane run none, so a zfs that hangs does not stop unmounting.
+ */
+static int find_mounted(struct rpc_call *call, const char *id, const struct mount *mount,
+			const char **ret, struct error *err)
+{
+	static _Atomic unsigned finding;
+	int failed = -1;
+
+	*ret = node_dataset_name(call, id);
+	if (mount_is_of(mount, *ret))
+		return 0;
+	if (atomic_fetch_add(&finding, 1) < FINDING_MAX)
+		failed = renamed_find(call, id, mount, ret, err);
+	else
+		fail(err, ERR_UNAVAILABLE,
+		     "'%s' is mounted at '%s', and zfs is still being asked about %d other "
+		     "volumes whether they were renamed: try again",
+		     mount->source, mount->target, FINDING_MAX);
+	atomic_fetch_sub(&finding, 1);
+	return failed;
+}
+
 /* Unmount all mounts of the volume that are stacked at the path, then remove the path. */
 static int unpublish(struct rpc_call *call, const char *id, const char *path, struct error *err)
 {
@@ -218,7 +245,7 @@ static int unpublish(struct rpc_call *call, const char *id, const char *path, st
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
 			return path_remove(path, err);
-		if (renamed_find(call, id, top, &dataset, err) < 0)
+		if (find_mounted(call, id, top, &dataset, err) < 0)
 			return -1;
 		const struct mount *lowest = lowest_at(&table, dataset, path);
 		if (lowest && is_at_staging_path(&table, lowest))

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MPL-2.0
 """Calls that wait for a zfs process leave workers for calls that need none. The lanes, which limit
 how many calls of one kind run, are in node/service.h and controller/service.h."""
+import os
+
 import grpc
 import pytest
 
 from client import refused
-from host import KERNEL_ZFS, SIZE, Volume
+from daemon import wait_for
+from host import KERNEL_ZFS, run, SIZE, Volume
 
 CODE = grpc.StatusCode
 MANY = 30  # number of calls, more than either daemon runs at a time
 CHANGES = 8  # number of calls that these lanes of zcsi-node run at a time (node/lanes.h)
 LOOKUPS = 4
+RENAMED = 2  # number of calls that look up a mount under another name at a time
 SOON = 10  # timeout of a call that waits for nothing, in seconds
 
 
@@ -89,6 +93,29 @@ def test_the_first_reading_of_the_pool_delays_no_unmount(busy, gate):
     unpublish(busy)
     check_answered(calls, gate, CODE.OK)
     assert {call.code() for call in groups} == {CODE.NOT_FOUND}
+
+
+def test_mounts_of_renamed_volumes_delay_no_other_unmount(busy, gate):
+    """A zfs process says whether a mount under another name is the volume's."""
+    host, mine = busy.host, busy.host.dataset("mine")
+    volumes = [Volume(host, f"v{n}") for n in range(CHANGES)]
+    run("zfs", "create", "-o", f"mountpoint={host.folder}/mine", mine)
+    for volume in volumes:
+        os.mkdir(volume.target)
+        run("mount", "--bind", f"{host.folder}/mine", volume.target)
+    gate.hold("source,value")
+    calls = [host.node.NodeUnpublishVolume.future(volume_id=volume.id, target_path=volume.target)
+             for volume in volumes]
+    gate.arrived(RENAMED)
+    wait_for(lambda: sum(call.done() for call in calls) == CHANGES - RENAMED, "others are refused")
+    unpublish(busy)
+    gate.open()
+    assert sorted(call.code().name for call in calls) == \
+        ["FAILED_PRECONDITION"] * RENAMED + ["UNAVAILABLE"] * (CHANGES - RENAMED)
+    assert "try again" in " ".join(call.details() for call in calls)
+    for volume in volumes:
+        run("umount", volume.target)
+    run("zfs", "set", "mountpoint=none", mine)
 
 
 def test_a_change_that_waits_for_others_does_not_delay_the_unmount_of_its_volume(busy, gate):
