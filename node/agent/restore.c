@@ -4,9 +4,9 @@
  * volume out of it, and destroying one before its time.
  *
  * Invariant: a volume leaves the trash by one `zfs rename`, after ZFS has just shown that the
- * dataset still is this volume, with its origin key locked, so the reaper does not destroy it
- * meanwhile. The time of the deletion is removed after the rename; outside the trash it means
- * nothing.
+ * dataset still is this volume, and the host that it is not in use, with its origin key locked, so
+ * the reaper does not destroy it meanwhile. The time of the deletion is removed after the rename;
+ * outside the trash it means nothing.
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "node/agent/promise.h"
 #include "node/agent/reaper.h"
 #include "node/agent/trash.h"
+#include "node/attach/unused.h"
 #include "node/host/size_limits.h"
 #include "node/service.h"
 
@@ -114,7 +115,7 @@ static int restore_locked(struct rpc_call *call, const struct dataset *known, co
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
 
-	if (!dataset)
+	if (!dataset || unused_check(&call->arena, dataset, err) < 0)
 		return -1;
 	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
 	if (trash_lock(call, dataset, &turn, err) < 0 || trash_rename(call, dataset, name, err) < 0)

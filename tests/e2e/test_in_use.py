@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """A volume that is mounted in another mount namespace is not deleted, whether ZFS would destroy its
-dataset or rename it."""
+dataset or rename it, and not taken out of the trash."""
 import contextlib
 import subprocess
 
@@ -8,6 +8,9 @@ import grpc
 import pytest
 
 from client import refused
+from host import get, run, Volume
+from snapshots import trashed
+from test_cli import zcsi
 
 CODE = grpc.StatusCode
 
@@ -38,3 +41,23 @@ def test_a_volume_mounted_in_another_namespace_is_not_deleted(host, volume, snap
         assert host.leaves() == ["data"]
     volume.delete()
     assert host.ids() == []
+
+
+def test_a_deleted_volume_mounted_in_another_namespace_is_not_restored(new_host, tmp_path):
+    host = new_host(node_args=["--trash-ttl", "100000"]).start()
+    volume = Volume(host, "data")
+    volume.create()
+    volume.delete()
+    [leaf] = trashed(host)
+    dataset = host.dataset(f"_trash/{leaf}")
+    before = get(dataset, "mountpoint")
+    run("zfs", "set", f"mountpoint={tmp_path}", dataset)
+    run("zfs", "mount", dataset)
+    with another_namespace() as process:
+        run("zfs", "umount", dataset)
+        text = zcsi(host, "trash", "restore", "data", status=1)
+        assert f"'{tmp_path}'" in text and f"sh (pid {process.pid})" in text
+        assert trashed(host) == [leaf]
+    run("zfs", "set", f"mountpoint={before}", dataset)
+    zcsi(host, "trash", "restore", "data")
+    assert host.ids() == ["data"]
