@@ -11,7 +11,7 @@
 #include "controller/cli/failover/aside_mount.h"
 #include "controller/cli/failover/who.h"
 #include "controller/cli/print/statement.h"
-#include "controller/cli/send.h"
+#include "controller/cli/stream/send.h"
 
 static void print(struct cli *cli, const struct aside *rows, size_t n)
 {

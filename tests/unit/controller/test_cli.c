@@ -14,7 +14,7 @@
 #include "controller/cli/print/amount.h"
 #include "controller/cli/fleet.h"
 #include "controller/cli/print/progress.h"
-#include "controller/cli/receive.h"
+#include "controller/cli/stream/receive.h"
 #include "controller/cli/print/table.h"
 
 static struct arena arena;

@@ -7,7 +7,7 @@
 #include "tests/unit/controller/scripted_cli.c"
 
 #include "controller/cli/print/statement.h"
-#include "controller/cli/send.h"
+#include "controller/cli/stream/send.h"
 
 static struct client *const a = &scripted[0], *const b = &scripted[1];
 static unsigned removed, dropped; /* calls of RemoveMember and of DropDiverged */

@@ -14,7 +14,7 @@
 #include "common/exec.h"
 #include "controller/cli/failover/aside.h"
 #include "controller/cli/here/here.h"
-#include "controller/cli/send.h"
+#include "controller/cli/stream/send.h"
 #include "proto/copy.h"
 
 #define ASIDE "pool-a/csi/_diverged/"

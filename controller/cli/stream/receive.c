@@ -6,7 +6,7 @@
  * Invariant: the exit status is 0 only if the volume was made, from a stream that zfs receive found
  * complete.
  */
-#include "controller/cli/receive.h"
+#include "controller/cli/stream/receive.h"
 
 #include <errno.h>
 #include <fcntl.h>

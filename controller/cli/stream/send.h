@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_SEND_H
-#define ZCSI_CLI_SEND_H
+#ifndef ZCSI_CLI_STREAM_SEND_H
+#define ZCSI_CLI_STREAM_SEND_H
 
 #include "controller/cli/cli.h"
 

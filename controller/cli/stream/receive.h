@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_RECEIVE_H
-#define ZCSI_CLI_RECEIVE_H
+#ifndef ZCSI_CLI_STREAM_RECEIVE_H
+#define ZCSI_CLI_STREAM_RECEIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

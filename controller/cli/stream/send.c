@@ -7,7 +7,7 @@
  * Invariant: the exit status is 0 only if the agent said that the stream is whole and all of it was
  * written. zfs receive refuses a stream that is not whole.
  */
-#include "controller/cli/send.h"
+#include "controller/cli/stream/send.h"
 
 #include <errno.h>
 #include <fcntl.h>
