@@ -13,6 +13,8 @@
 
 #include "common/volume/format.h"
 #include "controller/cli/claim.h"
+#include "controller/cli/dry_run.h"
+#include "proto/copy.h"
 
 int making_size(const char *what, const char *text, int64_t *ret, struct error *err)
 {
@@ -131,7 +133,6 @@ static int adopt(const struct making *making, uint64_t claim, struct error *err)
 {
 	struct cli *cli = making->cli;
 	AdoptDatasetRequest *request = new_adopt_dataset_request(&cli->arena);
-	AdoptDatasetResponse *response;
 
 	request->id = arena_strdup(&cli->arena, making->id);
 	request->claim = claim;
@@ -142,9 +143,11 @@ static int adopt(const struct making *making, uint64_t claim, struct error *err)
 		request->parameters = arena_strdup(&cli->arena, making->parameters);
 	request->properties = making->properties;
 	request->n_properties = making->n_properties;
-	struct client_call *call = fleet_begin(cli->fleet, &cli->arena, making->place->at,
-					       "AdoptDataset", &request->base);
-	return client_finish(call, &response, err);
+	const struct change change = {making->place, "AdoptDataset", &request->base,
+				      arena_printf(&cli->arena,
+						   "make what node '%s' received as '%s' a volume",
+						   making->place->node, making->id)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 int making_adopt(const struct making *making, struct error *err)
@@ -189,11 +192,31 @@ int making_begin(struct cli *cli, struct making *ret, struct error *err)
 	return making_check(ret, err);
 }
 
+/* Check that the node has received a dataset of the name, which AdoptDataset checks otherwise. */
+static int check_received(const struct making *making, struct error *err)
+{
+	struct cli *cli = making->cli;
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, making->place, "ListReceived",
+				 &new_list_received_request(&cli->arena)->base);
+	const ListReceivedResponse *list = reply.response;
+
+	for (size_t i = 0; list && i < list->n_ids; i++)
+		if (strcmp(list->ids[i], making->id) == 0)
+			return 0;
+	*err = reply.error;
+	return !list ? -1
+		     : fail(err, ERR_NOT_FOUND,
+			    "node '%s' has received nothing of the name '%s' that has a snapshot",
+			    making->place->node, making->id);
+}
+
 int cli_adopt(struct cli *cli, struct error *err)
 {
 	struct making making;
 
-	if (making_begin(cli, &making, err) < 0)
+	if (making_begin(cli, &making, err) < 0 ||
+	    (cli->dry_run && check_received(&making, err) < 0))
 		return -1;
 	return making_adopt(&making, err);
 }

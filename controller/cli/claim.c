@@ -134,6 +134,9 @@ static int claim_once(const struct naming *naming, struct error *err)
 {
 	uint64_t claim;
 
+	/* A claim changes what agents promise to other callers. */
+	if (naming->cli->dry_run)
+		return claim_look(naming, err) < 0 ? -1 : naming->make(naming, 0, err);
 	if (check_hosts(naming, err) < 0 || claim_name(naming, &claim, err) < 0)
 		return -1;
 	return naming->make(naming, claim, err);

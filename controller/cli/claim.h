@@ -35,8 +35,8 @@ struct naming {
 /* Look the name up at all agents, without a claim. Returns 0, or -1 with *err. */
 int claim_look(const struct naming *naming, struct error *err);
 /*
- * Claim the name and make the volume or snapshot; if the claim is lost, begin again. Returns 0, or
- * -1 with *err.
+ * Claim the name and make the volume or snapshot; if the claim is lost, begin again. With --dry-run
+ * only look the name up, and call `make` without a claim. Returns 0, or -1 with *err.
  */
 int claim_make(const struct naming *naming, struct error *err);
 /* Fail because an agent did not report whether it has the name. Returns -1 with *err. */

@@ -29,6 +29,8 @@ struct cli {
 	const char *from, *node, *size, *format, *accept_loss, *to, *as, *every, *keep, *destroy;
 	const struct option_list *lost;
 	bool cancel, force, gone, drop, dry_run;
+	const struct cell *would; /* the sentences of --dry-run (dry_run.h) */
+	size_t n_would;
 	const char *const *args; /* the arguments after the name of the command */
 	size_t n_args;
 	const char *own_file;       /* the file of our certificate; NULL: none */

@@ -30,16 +30,16 @@ const struct command cli_commands[] = {
 	{"copies", "[VOLUME]", 0, 1, "The copies on other nodes, and how far they are behind.",
 	 cli_copies, NULL, false},
 	{"copy", "add|drop VOLUME NODE", 3, 3, "Keep a copy of a volume on a node, or drop it.",
-	 cli_copy, "drop.gone drop.destroy drop.dry-run", false},
+	 cli_copy, "drop.gone drop.destroy dry-run", false},
 	{"sync", "VOLUME", 1, 1, "Bring the copies of a volume up to date now, and wait for it.",
-	 cli_sync, NULL, false},
+	 cli_sync, "dry-run", false},
 	{"pause", "VOLUME", 1, 1, "Send nothing to the copies of a volume, until it is resumed.",
-	 cli_pause, NULL, false},
+	 cli_pause, "dry-run", false},
 	{"resume", "VOLUME", 1, 1, "Keep the copies of a volume up to date again.", cli_resume,
-	 NULL, false},
+	 "dry-run", false},
 	{"move", "VOLUME NODE", 2, 2,
-	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move, "cancel",
-	 false},
+	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move,
+	 "cancel dry-run", false},
 	{"drain", "NODE", 1, 1, "Move the volumes of a node to the nodes that have copies of them.",
 	 cli_drain, "dry-run", false},
 	{"failover", "[VOLUME]", 0, 1,
@@ -47,17 +47,21 @@ const struct command cli_commands[] = {
 	 cli_failover, "lost accept-loss to dry-run", false},
 	{"confirm", "VOLUME", 1, 1,
 	 "Use a volume after a reboot of its node, though nodes with copies do not answer.",
-	 cli_confirm, NULL, false},
+	 cli_confirm, "dry-run", false},
 	{"diverged", "list|mount|diff|drop [NAME [DIR]]", 1, 3,
 	 "The data that only a host that returned has of a volume; its files, and its end.",
-	 cli_diverged, "mount.node diff.node drop.node drop.destroy drop.dry-run", false},
+	 cli_diverged, "mount.node diff.node drop.node drop.destroy mount.dry-run drop.dry-run",
+	 false},
 	{"backup", "add|run|list|verify|restore|drop [VOLUME [NODE]]", 1, 3,
 	 "Have another node pull snapshots of a volume, and make a volume of such a snapshot.",
-	 cli_backup, "add.every add.keep restore.as restore.node drop.destroy drop.dry-run", false},
+	 cli_backup,
+	 "add.every add.keep restore.as restore.node drop.destroy add.dry-run run.dry-run "
+	 "verify.dry-run restore.dry-run drop.dry-run",
+	 false},
 	{"modify", "VOLUME KEY=VALUE...", 2, WORDS_MAX, "Change parameters of a volume.",
-	 cli_modify, NULL, false},
+	 cli_modify, "dry-run", false},
 	{"resize", "VOLUME SIZE", 2, 2, "Make a volume larger, also while it is used.", cli_resize,
-	 NULL, false},
+	 "dry-run", false},
 	{"rename", "VOLUME NEW", 2, 2,
 	 "Give a volume that is not used another name, and its snapshots with it.", cli_rename,
 	 "dry-run", false},
@@ -73,12 +77,12 @@ const struct command cli_commands[] = {
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 "from", false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",
-	 cli_receive, "node size format", false},
+	 cli_receive, "node size format dry-run", false},
 	{"adopt", "NAME", 1, 1, "Make a volume of what was received, and is none yet.", cli_adopt,
-	 "node size format", false},
+	 "node size format dry-run", false},
 	{"trash", "list|restore|empty [VOLUME]", 1, 2,
 	 "The deleted volumes; have one back, or destroy them.", cli_trash,
-	 "empty.destroy empty.dry-run", false},
+	 "empty.destroy restore.dry-run empty.dry-run", false},
 	{"unpublish", "VOLUME [NODE]", 1, 2,
 	 "Detach a volume from a node that does not use it, and that Nomad has forgotten.",
 	 cli_unpublish, "force dry-run", false},
@@ -93,6 +97,7 @@ const size_t cli_n_commands = COUNT(cli_commands);
 const char *command_reads(struct arena *arena, const struct command *command, const char *verb,
 			  const char *option)
 {
+	const char *readers = NULL;
 	size_t length;
 
 	for (const char *at = command->options ? command->options : ""; *at; at += length) {
@@ -105,9 +110,11 @@ const char *command_reads(struct arena *arena, const struct command *command, co
 		if (!dot)
 			return command->name;
 		if (!verb || (strncmp(verb, at, (size_t)(dot - at)) == 0 && !verb[dot - at]))
-			return arena_printf(arena, "%s %.*s", command->name, (int)(dot - at), at);
+			readers = arena_printf(arena, "%s%s%s %.*s", readers ? readers : "",
+					       readers ? ", " : "", command->name, (int)(dot - at),
+					       at);
 	}
-	return NULL;
+	return readers;
 }
 
 static enum completion_word word_of(const struct command *command)

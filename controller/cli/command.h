@@ -26,7 +26,8 @@ extern const size_t cli_n_commands;
 
 /*
  * Returns the words of the command line before an option, such as "forget" or "copy drop", in the
- * arena; NULL if the command does not read the option. verb: the first argument, or NULL: any.
+ * arena; NULL if the command does not read the option. verb: the first argument; NULL: all verbs
+ * that read the option, with ", " between them.
  */
 const char *command_reads(struct arena *arena, const struct command *command, const char *verb,
 			  const char *option);

@@ -144,6 +144,26 @@ static void add_copy(struct cli *cli, const PushState *push, int64_t now, const 
 		*trouble = arena_printf(&cli->arena, "copy on %s: %s", push->node_id, state);
 }
 
+int copies_check_node(const struct cli *cli, const struct owned *volume, const char *node,
+		      struct error *err)
+{
+	const struct member *member = fleet_node(cli->members, cli->n_members, node);
+	const struct member *const both[] = {volume->owner, member};
+
+	if (!member)
+		return fail(err, ERR_UNAVAILABLE,
+			    "no agent that answers is that of node '%s', which must answer", node);
+	if (member == volume->owner)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "node '%s' has volume '%s' itself: name another node", node,
+			    volume->id);
+	for (size_t i = 0; i < COUNT(both); i++)
+		if (*both[i]->host->no_copies)
+			return fail(err, ERR_FAILED_PRECONDITION, "node '%s': %s", both[i]->node,
+				    both[i]->host->no_copies);
+	return 0;
+}
+
 const char *const *copies_of(struct cli *cli, const struct reply *pushes, const char *id,
 			     const char **ret_trouble)
 {

@@ -20,6 +20,12 @@ const struct reply *copies_ask(struct cli *cli, const char *id);
  */
 const char *const *copies_of(struct cli *cli, const struct reply *pushes, const char *id,
 			     const char **ret_trouble);
+/*
+ * Check that a node can have a copy or a backup of the volume: the node is another one and answers,
+ * and both have OpenZFS. Returns 0, or -1 with *err.
+ */
+int copies_check_node(const struct cli *cli, const struct owned *volume, const char *node,
+		      struct error *err);
 /* Returns the progress of a running push in words, in the arena. */
 char *copies_progress(struct arena *arena, const PushState *push);
 /* Returns true if a copy is further behind than it may be; now: ListPushesResponse.time. */

@@ -21,41 +21,6 @@ struct choice {
 	int64_t available;
 };
 
-static bool all_answer(const struct cli *cli)
-{
-	for (size_t i = 0; i < cli->n_members; i++)
-		if (!cli->members[i].host)
-			return false;
-	return true;
-}
-
-/* Returns why the volume cannot move to a copy, or NULL. */
-static const char *trouble_of(struct cli *cli, const PushState *push, const struct member *member)
-{
-	const char *node = push->node_id;
-
-	if (!member)
-		return arena_printf(&cli->arena,
-				    all_answer(cli) ? "node '%s', which has a copy, is none of the "
-						      "agents that were asked"
-						    : "node '%s', which has a copy, does not "
-						      "answer",
-				    node);
-	if (*member->host->problem)
-		return arena_printf(&cli->arena,
-				    "node '%s', which has a copy, cannot use its pool: %s", node,
-				    member->host->problem);
-	if (push->synced)
-		return NULL;
-	if (push->failed)
-		return arena_printf(&cli->arena, "the copy on node '%s' is not complete: %s", node,
-				    push->error);
-	return arena_printf(&cli->arena,
-			    "the copy on node '%s' is not complete yet; 'zcsi copies %s' shows how "
-			    "far it is",
-			    node, push->id);
-}
-
 static bool is_better(const struct choice *one, const struct choice *other)
 {
 	if (!other->node)
@@ -87,7 +52,7 @@ static const char *choose(struct cli *cli, const ListPushesResponse *pushes, con
 		}
 		const struct member *member =
 			fleet_node(cli->members, cli->n_members, push->node_id);
-		const char *trouble = trouble_of(cli, push, member);
+		const char *trouble = move_trouble(cli, push, member);
 		if (trouble) {
 			why = why ? arena_printf(&cli->arena, "%s; %s", why, trouble) : trouble;
 			continue;
@@ -125,26 +90,6 @@ static int find_node(const struct cli *cli, const char *node, const struct membe
 	return fail(err, ERR_UNAVAILABLE,
 		    "no agent that answers is that of node '%s', and '%s' does not answer: %s",
 		    node, silent->node, silent->error.text);
-}
-
-/* Returns why a volume stays where it is, whatever copies it has; or NULL. */
-static const char *use_of(struct cli *cli, const struct owned *volume,
-			  const struct owned *duplicate)
-{
-	const char *users = NULL;
-
-	if (duplicate)
-		return arena_printf(&cli->arena,
-				    "it exists on node '%s' too; rename one of the two with 'zfs "
-				    "rename'",
-				    duplicate->owner->node);
-	for (const char *const *user = cli_users(cli, volume->entry); *user; user++)
-		users = arena_printf(&cli->arena, "%s%snode '%s'", users ? users : "",
-				     users ? ", " : "", *user);
-	if (!users)
-		return NULL;
-	return arena_printf(&cli->arena,
-			    "it is in use, attached to %s; stop the job that uses it first", users);
 }
 
 static struct drain_row *add_row(struct drain_plan *plan, const char *id)
@@ -210,7 +155,8 @@ int drain_plan_make(struct cli *cli, const char *node, struct drain_plan *ret, s
 	for (size_t i = 0; i < n; i++)
 		if (volumes[i].owner == ret->node)
 			add_volume(cli, ret, volumes[i].id,
-				   use_of(cli, &volumes[i], cli_duplicate(volumes, n, i)), pushes);
+				   move_use(cli, &volumes[i], cli_duplicate(volumes, n, i)),
+				   pushes);
 	for (size_t i = 0; i < moves->n_moves; i++)
 		if (moves->moves[i]->running)
 			add_move(cli, ret, moves->moves[i]);

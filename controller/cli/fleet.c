@@ -8,6 +8,7 @@
 #include "controller/cli/fleet.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ struct fleet {
 	struct client *bulk;     /* the connection of a stream; or NULL */
 	struct client_options options;
 	int64_t timeout_ms;
+	bool only_reads;
 };
 
 static void *run(void *loop)
@@ -131,6 +133,7 @@ static int add_file(struct fleet *fleet, const char *path, struct error *err)
 static int open_all(struct fleet *fleet, const struct fleet_options *options, struct error *err)
 {
 	fleet->timeout_ms = options->timeout_ms;
+	fleet->only_reads = options->only_reads;
 	fleet->options = (struct client_options){.tls = options->trust->tls,
 						 .allow_plaintext = options->trust->insecure};
 	if (loop_new(&fleet->loop, err) < 0 || add(fleet, options->named, err) < 0 ||
@@ -189,12 +192,40 @@ static const ProtobufCServiceDescriptor *service_of(const char *method)
 	return services[i];
 }
 
+/* Returns true if the request has a field of this name, a bool or a uint64, that is not 0. */
+static bool is_set(const ProtobufCMessage *request, const char *name)
+{
+	const ProtobufCFieldDescriptor *field =
+		protobuf_c_message_descriptor_get_field_by_name(request->descriptor, name);
+
+	if (!field)
+		return false;
+	const char *at = (const char *)request + field->offset;
+	return field->type == PROTOBUF_C_TYPE_BOOL ? *(const protobuf_c_boolean *)at != 0
+						   : *(const uint64_t *)at != 0;
+}
+
+/* Returns true if a call changes nothing: a claim changes what the agent promises to others. */
+static bool reads(const char *method, const ProtobufCMessage *request)
+{
+	static const char *const verbs[] = {"Get", "List", "Check", "Estimate"};
+
+	for (size_t i = 0; i < COUNT(verbs); i++)
+		if (strncmp(method, verbs[i], strlen(verbs[i])) == 0)
+			return !is_set(request, "claim");
+	return is_set(request, "check");
+}
+
 struct client_call *fleet_begin_long(struct fleet *fleet, struct arena *arena, size_t at,
 				     const char *method, const ProtobufCMessage *request,
 				     int64_t least_ms)
 {
 	int64_t limit = fleet->timeout_ms > least_ms ? fleet->timeout_ms : least_ms;
 
+	if (fleet->only_reads && !reads(method, request)) {
+		fprintf(stderr, "zcsi: bug: --dry-run was to call %s; nothing was done\n", method);
+		abort();
+	}
 	return client_begin(fleet->clients[at], arena, service_of(method), method, request,
 			    now_ms() + limit);
 }

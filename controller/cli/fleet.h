@@ -22,6 +22,7 @@ struct fleet_options {
 	const char *file;                /* --agents-file; NULL: none */
 	const struct trust *trust;       /* certificates, whose files were read */
 	int64_t timeout_ms;              /* limit of one request to all agents */
+	bool only_reads;                 /* abort before a call that changes something */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/options.h"
 #include "controller/cli/command.h"
+#include "controller/cli/dry_run.h"
 
 #define FOLDER      "/etc/zcsi"
 #define AGENTS_FILE FOLDER "/agents"
@@ -126,9 +127,8 @@ static const struct option_row options[] = {
 	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For copy drop, drain, failover, diverged drop, backup drop, rename, snapshot "
-		 "--drop, rollback, detach, trash empty, unpublish and forget: print what would be "
-		 "done, and do nothing."},
+	 .help = "For all commands that change something: print what would be done, and do "
+		 "nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -221,8 +221,11 @@ static int parse_values(struct fleet_options *ret, struct error *err)
 	if (!style.json && strcmp(output, "table") != 0)
 		return fail(err, ERR_INVALID_ARGUMENT, "--output '%s' is neither table nor json",
 			    output);
-	*ret = (struct fleet_options){
-		.named = &agents, .file = agents_file, .trust = &trust, .timeout_ms = timeout_ms};
+	*ret = (struct fleet_options){.named = &agents,
+				      .file = agents_file,
+				      .trust = &trust,
+				      .timeout_ms = timeout_ms,
+				      .only_reads = dry_run};
 	return 0;
 }
 
@@ -256,6 +259,7 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 		cli->asked_ms = now_ms();
 		cli->members = fleet_members(cli->fleet, &cli->arena, &cli->n_members);
 		result = command->run(cli, err);
+		dry_run_print(cli);
 	}
 	fleet_close(cli->fleet);
 	free(cli->own.names);

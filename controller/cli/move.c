@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <string.h>
 
+#include "controller/cli/dry_run.h"
 #include "controller/cli/print/progress.h"
-#include "proto/copy.h"
 
 static const ProtobufCMessage *list_request(struct arena *arena, const char *id)
 {
@@ -70,16 +70,73 @@ const char *move_progress(struct arena *arena, const MoveState *move)
 	return arena_printf(arena, "%s: %s", move->node_id, progress_text(arena, &progress));
 }
 
+/* Reasons against a move */
+
+static bool all_answer(const struct cli *cli)
+{
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (!cli->members[i].host)
+			return false;
+	return true;
+}
+
+const char *move_trouble(struct cli *cli, const PushState *push, const struct member *member)
+{
+	const char *node = push->node_id;
+
+	if (!member)
+		return arena_printf(&cli->arena,
+				    all_answer(cli) ? "node '%s', which has a copy, is none of the "
+						      "agents that were asked"
+						    : "node '%s', which has a copy, does not "
+						      "answer",
+				    node);
+	if (*member->host->problem)
+		return arena_printf(&cli->arena,
+				    "node '%s', which has a copy, cannot use its pool: %s", node,
+				    member->host->problem);
+	if (push->synced)
+		return NULL;
+	if (push->failed)
+		return arena_printf(&cli->arena, "the copy on node '%s' is not complete: %s", node,
+				    push->error);
+	return arena_printf(&cli->arena,
+			    "the copy on node '%s' is not complete yet; 'zcsi copies %s' shows how "
+			    "far it is",
+			    node, push->id);
+}
+
+const char *move_use(struct cli *cli, const struct owned *volume, const struct owned *duplicate)
+{
+	const char *users = NULL;
+
+	if (duplicate)
+		return arena_printf(&cli->arena,
+				    "it exists on node '%s' too; rename one of the two with 'zfs "
+				    "rename'",
+				    duplicate->owner->node);
+	for (const char *const *user = cli_users(cli, volume->entry); *user; user++)
+		users = arena_printf(&cli->arena, "%s%snode '%s'", users ? users : "",
+				     users ? ", " : "", *user);
+	if (!users)
+		return NULL;
+	return arena_printf(&cli->arena,
+			    "it is in use, attached to %s; stop the job that uses it first", users);
+}
+
+/* Beginning and watching a move */
+
 int move_begin(struct cli *cli, const struct move_wait *move, struct error *err)
 {
 	StartMoveRequest *request = new_start_move_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, move->id);
 	request->node_id = arena_strdup(&cli->arena, move->to);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, move->from, "StartMove", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	const struct change change = {move->from, "StartMove", &request->base,
+				      arena_printf(&cli->arena,
+						   "move volume '%s' from node '%s' to node '%s'",
+						   move->id, move->from->node, move->to)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move,
@@ -146,6 +203,39 @@ static const struct move_seen *find_move(struct cli *cli, const struct reply *re
 	return NULL;
 }
 
+/* Check what the agent checks when a move begins, as far as agents report it. */
+static int check(struct cli *cli, const struct move_wait *move, const struct owned *volume,
+		 struct error *err)
+{
+	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
+	const char *why = move_use(cli, volume, NULL);
+	const PushState *push = NULL;
+
+	request->id = arena_strdup(&cli->arena, move->id);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, move->from, "ListPushes", &request->base);
+	const ListPushesResponse *list = reply.response;
+	*err = reply.error;
+	if (!list)
+		return -1;
+	for (size_t i = 0; i < list->n_pushes; i++)
+		if (strcmp(list->pushes[i]->node_id, move->to) == 0 && !list->pushes[i]->deleted &&
+		    !list->pushes[i]->owed)
+			push = list->pushes[i];
+	if (!why)
+		why = !push ? arena_printf(&cli->arena,
+					   "it has no copy there; run 'zcsi copy add %s %s' first",
+					   move->id, move->to)
+		      : push->paused
+			      ? arena_printf(&cli->arena,
+					     "it is paused; run 'zcsi resume %s' first", move->id)
+			      : move_trouble(cli, push,
+					     fleet_node(cli->members, cli->n_members, move->to));
+	return !why ? 0
+		    : fail(err, ERR_FAILED_PRECONDITION, "volume '%s' cannot move to node '%s': %s",
+			   move->id, move->to, why);
+}
+
 /* Returns 0 if a move has begun, 1 if the volume is on the node already, or -1 with *err. */
 static int start(struct cli *cli, struct move_wait *move, struct error *err)
 {
@@ -156,6 +246,8 @@ static int start(struct cli *cli, struct move_wait *move, struct error *err)
 	move->from = volume->owner;
 	if (strcmp(volume->owner->node, move->to) == 0)
 		return 1;
+	if (cli->dry_run && check(cli, move, volume, err) < 0)
+		return -1;
 	return move_begin(cli, move, err);
 }
 
@@ -176,10 +268,11 @@ static int cancel(struct cli *cli, const struct member *from, struct error *err)
 	CancelMoveRequest *request = new_cancel_move_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, from, "CancelMove", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	const struct change change = {
+		from, "CancelMove", &request->base,
+		arena_printf(&cli->arena, "end the move of volume '%s' and leave it on node '%s'",
+			     cli->args[0], from->node)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 int cli_move(struct cli *cli, struct error *err)
@@ -197,8 +290,17 @@ int cli_move(struct cli *cli, struct error *err)
 	move.from = runs ? runs->from : NULL;
 	if (cli->cancel)
 		return runs ? cancel(cli, move.from, err) : fail_not_moving(cli, replies, err);
+	if (runs && dry_run_says(cli, arena_printf(&cli->arena,
+						   "wait until volume '%s' has moved to node '%s', "
+						   "which has begun",
+						   move.id, move.to)))
+		return 0;
 	int there = runs ? 0 : start(cli, &move, err);
-	if (there)
+	if (there > 0)
+		dry_run_says(cli, arena_printf(&cli->arena,
+					       "leave volume '%s' on node '%s', which has it",
+					       move.id, move.to));
+	if (there || cli->dry_run)
 		return there < 0 ? -1 : 0;
 	return watch(cli, &move, err);
 }

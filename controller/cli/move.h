@@ -5,7 +5,7 @@
 /* The moves of volumes, as the agents report them, and waiting for them. */
 
 #include "controller/cli/cli.h"
-#include "proto/agent.h"
+#include "proto/copy.h"
 
 struct move_seen {
 	const struct member *from; /* the agent that gives the volume away */
@@ -30,6 +30,13 @@ struct move_wait {
 
 #define MOVE_LOOK_MS 200 /* pause between two calls of move_look */
 
+/*
+ * Returns why a volume stays where it is, whatever copies it has; or NULL. duplicate: the volume of
+ * the same name on another agent, or NULL.
+ */
+const char *move_use(struct cli *cli, const struct owned *volume, const struct owned *duplicate);
+/* Returns why the volume cannot move to a copy, or NULL. member: the copy's agent, or NULL. */
+const char *move_trouble(struct cli *cli, const PushState *push, const struct member *member);
 /*
  * Begin a move, unless it runs already. Returns 0, or -1 with *err, which says why the volume
  * cannot move now.

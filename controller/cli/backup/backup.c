@@ -12,6 +12,7 @@
 #include "controller/cli/backup/kept.h"
 #include "controller/cli/backup/list.h"
 #include "controller/cli/backup/restore.h"
+#include "controller/cli/copies.h"
 #include "controller/cli/known.h"
 #include "controller/cli/print/statement.h"
 #include "controller/request/parameter_value.h"
@@ -39,18 +40,41 @@ static int take_rules(struct cli *cli, RunBackupRequest *to, struct error *err)
 		    cli->every);
 }
 
+/* Make a call for a backup, which does what the text says; and wait. Returns 0, or -1 with *err. */
+static int ask(struct cli *cli, const struct member *member, const char *method,
+	       const ProtobufCMessage *request, const char *text, struct error *err)
+{
+	const struct change change = {member, method, request, text};
+	GetBackupTaskResponse *ignored;
+
+	return kept_task(cli, &change, &ignored, err) < 0 ? -1 : 0;
+}
+
+/* Returns the rules of the command line, for --dry-run. */
+static const char *rules_of(struct cli *cli)
+{
+	return arena_printf(&cli->arena, "%s%s%s%s", cli->every ? ", --every " : "",
+			    cli->every ? cli->every : "", cli->keep ? ", --keep " : "",
+			    cli->keep ? cli->keep : "");
+}
+
 static int run_on(struct cli *cli, const struct member *member, const struct owned *volume,
 		  bool add, struct error *err)
 {
 	RunBackupRequest *request = new_run_backup_request(&cli->arena);
-	GetBackupTaskResponse *ignored;
 
 	request->id = arena_strdup(&cli->arena, volume->id);
 	request->from_node_id = arena_strdup(&cli->arena, volume->owner->node);
 	request->add = add;
 	if (add && take_rules(cli, request, err) < 0)
 		return -1;
-	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
+	return ask(cli, member, "RunBackup", &request->base,
+		   arena_printf(&cli->arena,
+				"%s volume '%s' on node '%s', and pull from node '%s' what it "
+				"lacks%s",
+				add ? "keep a backup of" : "run the backup of", volume->id,
+				member->node, volume->owner->node, add ? rules_of(cli) : ""),
+		   err);
 }
 
 /* Returns true if the node has a backup of the volume. */
@@ -86,13 +110,18 @@ static int set_rules(struct cli *cli, const char *id, const struct member *membe
 		     struct error *err)
 {
 	RunBackupRequest *request = new_run_backup_request(&cli->arena);
-	GetBackupTaskResponse *ignored;
 
 	request->id = arena_strdup(&cli->arena, id);
 	request->only_rules = true;
 	if (check_gone(cli, id, err) < 0 || take_rules(cli, request, err) < 0 ||
-	    kept_task(cli, member, "RunBackup", &request->base, &ignored, err) < 0)
+	    ask(cli, member, "RunBackup", &request->base,
+		arena_printf(&cli->arena,
+			     "change the rules of the backup of volume '%s' on node '%s'%s", id,
+			     member->node, rules_of(cli)),
+		err) < 0)
 		return -1;
+	if (cli->dry_run)
+		return 0;
 	fprintf(stderr,
 		"zcsi: volume '%s' does not exist, so only the rules of its backup were changed\n",
 		id);
@@ -109,7 +138,8 @@ static int add(struct cli *cli, const char *id, const char *node, struct error *
 				       has_backup(cli, id, member)
 			       ? set_rules(cli, id, member, err)
 			       : -1;
-	if (find_node(cli, node, &member, err) < 0)
+	if (find_node(cli, node, &member, err) < 0 ||
+	    (cli->dry_run && copies_check_node(cli, volume, node, err) < 0))
 		return -1;
 	return run_on(cli, member, volume, true, err);
 }
@@ -163,11 +193,15 @@ static int verify_one(struct cli *cli, const struct kept_backup *backup, const v
 		      struct error *err)
 {
 	VerifyBackupRequest *request = new_verify_backup_request(&cli->arena);
-	GetBackupTaskResponse *ignored;
 
 	(void)data;
 	request->id = backup->state->id;
-	return kept_task(cli, backup->member, "VerifyBackup", &request->base, &ignored, err);
+	return ask(cli, backup->member, "VerifyBackup", &request->base,
+		   arena_printf(&cli->arena,
+				"read the newest snapshot of the backup of volume '%s' on node "
+				"'%s', and record that",
+				request->id, backup->member->node),
+		   err);
 }
 
 static int show_one(struct cli *cli, const struct kept_backup *backup, const void *data,

@@ -80,19 +80,17 @@ static uint64_t task_of(const char *method, const void *response)
 	return ((const RestoreBackupResponse *)response)->task;
 }
 
-int kept_task(struct cli *cli, const struct member *member, const char *method,
-	      const ProtobufCMessage *message, GetBackupTaskResponse **ret, struct error *err)
+int kept_task(struct cli *cli, const struct change *change, GetBackupTaskResponse **ret,
+	      struct error *err)
 {
 	GetBackupTaskRequest *request = new_get_backup_task_request(&cli->arena);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, member, method, message);
-	int done;
+	const void *begun;
+	int done = dry_run_or_ask(cli, change, &begun, err);
 
-	*err = reply.error;
-	if (!reply.response)
-		return -1;
-	request->task = task_of(method, reply.response);
-	while ((done = look(cli, member, request, ret, err)) == 0)
+	if (done <= 0)
+		return done;
+	request->task = task_of(change->method, begun);
+	while ((done = look(cli, change->member, request, ret, err)) == 0)
 		poll(NULL, 0, LOOK_MS);
-	return done < 0 ? -1 : 0;
+	return done;
 }

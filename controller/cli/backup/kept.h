@@ -4,7 +4,7 @@
 
 /* The backups that nodes keep, and the tasks for them. Answers live in the arena of the cli. */
 
-#include "controller/cli/cli.h"
+#include "controller/cli/dry_run.h"
 #include "proto/copy.h"
 
 struct kept_backup {
@@ -19,10 +19,10 @@ struct kept_backup {
  */
 struct kept_backup *kept_backups(struct cli *cli, const char *id, size_t *ret_n);
 /*
- * Call RunBackup, VerifyBackup or RestoreBackup, as `method` says, and wait for the end of the
- * task. *ret is its outcome. Returns 0, or -1 with *err.
+ * Call RunBackup, VerifyBackup or RestoreBackup, and wait for the end of the task. Returns 1 with
+ * the outcome of the task in *ret; 0 with --dry-run; or -1 with *err.
  */
-int kept_task(struct cli *cli, const struct member *member, const char *method,
-	      const ProtobufCMessage *request, GetBackupTaskResponse **ret, struct error *err);
+int kept_task(struct cli *cli, const struct change *change, GetBackupTaskResponse **ret,
+	      struct error *err);
 
 #endif

@@ -138,8 +138,16 @@ int restore_backup(struct cli *cli, const char *what, struct error *err)
 		return -1;
 	request->id = backup->state->id;
 	request->as_id = arena_strdup(&cli->arena, making.id);
-	if (kept_task(cli, backup->member, "RestoreBackup", &request->base, &task, err) < 0)
-		return -1;
+	const struct change change = {
+		backup->member, "RestoreBackup", &request->base,
+		arena_printf(&cli->arena,
+			     "make volume '%s' on node '%s' of snapshot '%s' of its backup of "
+			     "volume '%s'",
+			     making.id, backup->member->node, name_of(backup->state, request->guid),
+			     request->id)};
+	int copied = kept_task(cli, &change, &task, err);
+	if (copied <= 0)
+		return copied;
 	making.guid = task->guid;
 	if (making_adopt(&making, err) == 0)
 		return 0;

@@ -9,36 +9,24 @@
 #include <string.h>
 
 #include "controller/cli/copies.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/print/statement.h"
-
-/* Call a method of the agent that has the volume; the response is empty. */
-static int ask_owner_of(struct cli *cli, const struct owned *volume, const char *method,
-			const ProtobufCMessage *request, struct error *err)
-{
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, volume->owner, method, request);
-
-	*err = reply.error;
-	return reply.response ? 0 : -1;
-}
-
-static int ask_owner(struct cli *cli, const char *id, const char *method,
-		     const ProtobufCMessage *request, struct error *err)
-{
-	const struct owned *volume;
-
-	if (cli_volume(cli, id, &volume, err) < 0)
-		return -1;
-	return ask_owner_of(cli, volume, method, request, err);
-}
 
 static int add(struct cli *cli, const char *id, const char *node, struct error *err)
 {
 	AddMemberRequest *request = new_add_member_request(&cli->arena);
+	const struct owned *volume;
 
+	if (cli_volume(cli, id, &volume, err) < 0 ||
+	    (cli->dry_run && copies_check_node(cli, volume, node, err) < 0))
+		return -1;
 	request->id = arena_strdup(&cli->arena, id);
 	request->node_id = arena_strdup(&cli->arena, node);
-	return ask_owner(cli, id, "AddMember", &request->base, err);
+	const struct change change = {
+		volume->owner, "AddMember", &request->base,
+		arena_printf(&cli->arena, "keep a copy of volume '%s' of node '%s' on node '%s'",
+			     id, volume->owner->node, node)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 /*
@@ -100,7 +88,11 @@ static int drop(struct cli *cli, const char *id, const char *node, struct error 
 	request->id = arena_strdup(&cli->arena, id);
 	request->node_id = arena_strdup(&cli->arena, node);
 	request->gone = cli->gone;
-	return ask_owner_of(cli, volume, "RemoveMember", &request->base, err);
+	const struct change change = {volume->owner, "RemoveMember", &request->base,
+				      arena_printf(&cli->arena,
+						   "destroy the copy of volume '%s' on node '%s'",
+						   id, node)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 int cli_copy(struct cli *cli, struct error *err)
@@ -119,12 +111,44 @@ int cli_copy(struct cli *cli, struct error *err)
 		    "'%s' is not add or drop; usage: zcsi copy add|drop VOLUME NODE", verb);
 }
 
+/* Returns the nodes of the volume's copies, as "node 'n2', node 'n3'"; NULL if it has none. */
+static const char *nodes_of(struct cli *cli, const Dataset *volume)
+{
+	const char *nodes = NULL;
+
+	for (size_t i = 0; i < volume->n_copies; i++)
+		nodes = arena_printf(&cli->arena, "%s%snode '%s'", nodes ? nodes : "",
+				     nodes ? ", " : "", volume->copies[i]->node_id);
+	return nodes;
+}
+
+/* Ask the owner of the volume in the command line to pause or resume it, as `what` says. */
+static int ask_owner(struct cli *cli, const char *method, const ProtobufCMessage *request,
+		     const char *what, struct error *err)
+{
+	const char *id = cli->args[0];
+	const struct owned *volume;
+
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return -1;
+	const char *nodes = nodes_of(cli, volume->entry);
+	if (cli->dry_run && !nodes)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has no copies; add one with 'zcsi copy add %s NODE'", id,
+			    id);
+	const struct change change = {volume->owner, method, request,
+				      arena_printf(&cli->arena, "%s volume '%s' of node '%s' to %s",
+						   what, id, volume->owner->node,
+						   nodes ? nodes : "its copies")};
+	return dry_run_or_send(cli, &change, err);
+}
+
 int cli_pause(struct cli *cli, struct error *err)
 {
 	PauseRequest *request = new_pause_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	return ask_owner(cli, cli->args[0], "Pause", &request->base, err);
+	return ask_owner(cli, "Pause", &request->base, "send nothing more of", err);
 }
 
 int cli_resume(struct cli *cli, struct error *err)
@@ -132,5 +156,5 @@ int cli_resume(struct cli *cli, struct error *err)
 	ResumeRequest *request = new_resume_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	return ask_owner(cli, cli->args[0], "Resume", &request->base, err);
+	return ask_owner(cli, "Resume", &request->base, "send again what is written to", err);
 }

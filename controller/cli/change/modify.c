@@ -5,7 +5,7 @@
  *
  * Invariant: all words are checked before the agent is asked, so a wrong one changes nothing.
  */
-#include "controller/cli/cli.h"
+#include "controller/cli/dry_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +56,17 @@ static int parse(struct cli *cli, struct parameters *ret, struct error *err)
 	return parameters_parse_mutable(&cli->arena, map, ret, err);
 }
 
+/* Returns the sentence for --dry-run: all parameters and their new values. */
+static const char *text_of(struct cli *cli, const struct owned *owned)
+{
+	const char *words = cli->args[1];
+
+	for (size_t i = 2; i < cli->n_args; i++)
+		words = arena_printf(&cli->arena, "%s %s", words, cli->args[i]);
+	return arena_printf(&cli->arena, "set %s of volume '%s' on node '%s'", words, owned->id,
+			    owned->owner->node);
+}
+
 int cli_modify(struct cli *cli, struct error *err)
 {
 	ModifyDatasetRequest *request = new_modify_dataset_request(&cli->arena);
@@ -69,12 +80,12 @@ int cli_modify(struct cli *cli, struct error *err)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	parameters_modify(&parameters, request);
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owned->owner,
-						    "ModifyDataset", &request->base);
-	const ModifyDatasetResponse *response = reply.response;
-	*err = reply.error;
-	if (!response)
-		return -1;
+	const struct change change = {owned->owner, "ModifyDataset", &request->base,
+				      text_of(cli, owned)};
+	ModifyDatasetResponse *response;
+	int asked = dry_run_or_ask(cli, &change, &response, err);
+	if (asked <= 0)
+		return asked;
 	if (response->knows_copies || !parameters_about_copies(request))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

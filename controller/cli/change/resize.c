@@ -4,7 +4,7 @@
  *
  * Invariant: no volume gets smaller, and all is checked before the agent is asked to change it.
  */
-#include "controller/cli/cli.h"
+#include "controller/cli/dry_run.h"
 
 #include "controller/request/capacity_range.h"
 #include "controller/cli/adopt.h"
@@ -65,6 +65,19 @@ static void print(struct cli *cli, const struct owned *owned, const ResizeDatase
 	table_print(stdout, &table, &cli->style, NULL, 0);
 }
 
+/* Returns the sentence for --dry-run. */
+static const char *text_of(struct cli *cli, const struct owned *owned, int64_t size)
+{
+	const Dataset *volume = owned->entry;
+
+	if (size == volume->size)
+		return arena_printf(&cli->arena, "leave volume '%s' on node '%s' at %s", volume->id,
+				    owned->owner->node, bytes(cli, size));
+	return arena_printf(&cli->arena, "resize volume '%s' on node '%s' from %s to %s",
+			    volume->id, owned->owner->node, bytes(cli, volume->size),
+			    bytes(cli, size));
+}
+
 int cli_resize(struct cli *cli, struct error *err)
 {
 	ResizeDatasetRequest *request = new_resize_dataset_request(&cli->arena);
@@ -76,11 +89,11 @@ int cli_resize(struct cli *cli, struct error *err)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	request->filesystem = true;
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owned->owner,
-						    "ResizeDataset", &request->base);
-	*err = reply.error;
-	if (!reply.response)
-		return -1;
-	print(cli, owned, reply.response);
-	return 0;
+	const struct change change = {owned->owner, "ResizeDataset", &request->base,
+				      text_of(cli, owned, request->size)};
+	ResizeDatasetResponse *response;
+	int asked = dry_run_or_ask(cli, &change, &response, err);
+	if (asked > 0)
+		print(cli, owned, response);
+	return asked < 0 ? -1 : 0;
 }

@@ -17,15 +17,17 @@
 #include "controller/cli/change/snapshot_find.h"
 #include "controller/cli/change/snapshot_mount.h"
 #include "controller/cli/claim.h"
+#include "controller/cli/dry_run.h"
 #include "controller/request/field.h"
 
 /* The snapshot that is to be taken. */
 struct shot {
 	struct cli *cli;
 	const struct owned *volume;
-	DatasetSnapshot **taken;
+	DatasetSnapshot **taken; /* also one that was there before */
 };
 
+/* Take a snapshot. With --dry-run *ret stays as it is. */
 static int take(struct cli *cli, const struct owned *volume, const char *name, uint64_t claim,
 		DatasetSnapshot **ret, struct error *err)
 {
@@ -34,12 +36,14 @@ static int take(struct cli *cli, const struct owned *volume, const char *name, u
 	request->id = arena_strdup(&cli->arena, volume->id);
 	request->name = arena_strdup(&cli->arena, name);
 	request->claim = claim;
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner,
-						    "SnapshotDataset", &request->base);
-	const SnapshotDatasetResponse *response = reply.response;
-	*err = reply.error;
-	if (!response)
-		return -1;
+	const struct change change = {volume->owner, "SnapshotDataset", &request->base,
+				      arena_printf(&cli->arena,
+						   "take snapshot '%s' of volume '%s' on node '%s'",
+						   name, volume->id, volume->owner->node)};
+	SnapshotDatasetResponse *response;
+	int asked = dry_run_or_ask(cli, &change, &response, err);
+	if (asked <= 0)
+		return asked;
 	*ret = response->snapshot;
 	return *ret ? 0 : fail(err, ERR_INTERNAL, "the answer lacks snapshot '%s'", name);
 }
@@ -56,6 +60,8 @@ static int take_claimed(const struct naming *naming, uint64_t claim, struct erro
 {
 	const struct shot *shot = naming->arg;
 
+	if (shot->cli->dry_run && *shot->taken)
+		return 0;
 	return take(shot->cli, shot->volume, naming->name, claim, shot->taken, err);
 }
 
@@ -63,12 +69,16 @@ static int take_claimed(const struct naming *naming, uint64_t claim, struct erro
 static int check_other(const struct naming *naming, const struct member *member,
 		       const void *response, struct error *err)
 {
-	const DatasetSnapshot *found = ((const GetDatasetSnapshotResponse *)response)->snapshot;
+	DatasetSnapshot *found = ((const GetDatasetSnapshotResponse *)response)->snapshot;
 	const struct shot *shot = naming->arg;
 
-	if (!found || (member == naming->place && !*found->group &&
-		       strcmp(found->dataset_id, shot->volume->id) == 0))
+	if (!found)
 		return 0;
+	if (member == naming->place && !*found->group &&
+	    strcmp(found->dataset_id, shot->volume->id) == 0) {
+		*shot->taken = found;
+		return 0;
+	}
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "snapshot '%s' exists, of volume '%s' on node '%s': choose another name, since "
 		    "it must be unique in the cluster",
@@ -130,7 +140,8 @@ static int take_snapshot(struct cli *cli, struct error *err)
 				     : snapshot_take_new(cli, shot.volume, "zcsi", &taken, err);
 	if (failed)
 		return -1;
-	print(cli, shot.volume->owner, taken);
+	if (taken)
+		print(cli, shot.volume->owner, taken);
 	return 0;
 }
 
@@ -144,15 +155,16 @@ static int drop_snapshot(struct cli *cli, struct error *err)
 
 	if (snapshot_find(cli, cli->args[0], &owner, &snapshot, err) < 0)
 		return -1;
-	if (cli->dry_run) {
-		print(cli, owner, snapshot);
-		return 0;
-	}
+	if (cli->dry_run && !*snapshot->name)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "snapshot '%s' would stay, since another tool or a schedule took it",
+			    snapshot->id);
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owner,
-						    "DestroyDatasetSnapshot", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	const struct change change = {
+		owner, "DestroyDatasetSnapshot", &request->base,
+		arena_printf(&cli->arena, "destroy snapshot '%s' of volume '%s' on node '%s'",
+			     snapshot->id, snapshot->dataset_id, owner->node)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 int cli_snapshot(struct cli *cli, struct error *err)
@@ -161,7 +173,7 @@ int cli_snapshot(struct cli *cli, struct error *err)
 
 	if (cli->drop && cli->n_args == 1)
 		return drop_snapshot(cli, err);
-	if (cli->drop || cli->dry_run || cli->node || (cli->n_args == 3 && !mount))
+	if (cli->drop || cli->node || (cli->n_args == 3 && !mount))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "usage: zcsi snapshot VOLUME [NAME], zcsi snapshot SNAPSHOT --drop, or "
 			    "zcsi snapshot mount SNAPSHOT DIR");

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "controller/cli/change/snapshot_find.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/here/here.h"
 
 #define LOOK_NS   200000000 /* between two looks at a snapshot that was just taken */
@@ -100,5 +101,8 @@ int snapshot_mount(struct cli *cli, const char *id, const char *folder, struct e
 			    id, owner->node, snapshot->dataset_id);
 	if (check_kernel(err) < 0 || here_check_folder(&cli->arena, folder, &path, err) < 0)
 		return -1;
+	if (dry_run_says(cli, arena_printf(&cli->arena, "mount snapshot '%s' read-only at '%s'", id,
+					   path)))
+		return 0;
 	return here_mount(&cli->arena, "zfs", "ro", name, path, err);
 }

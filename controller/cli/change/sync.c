@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "controller/cli/copies.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/print/progress.h"
 
 #define LOOK_MS 200 /* pause between two calls of ListPushes */
@@ -87,14 +88,20 @@ static int wait_until_synced(struct cli *cli, const struct member *owner, int64_
 int cli_sync(struct cli *cli, struct error *err)
 {
 	PushRequest *request = new_push_request(&cli->arena);
+	struct progress_line line = {0};
 	const struct owned *volume;
 
 	if (cli_volume(cli, cli->args[0], &volume, err) < 0)
 		return -1;
+	if (cli->dry_run && look_once(cli, volume->owner, INT64_MAX, &line, err) < 0)
+		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "Push", &request->base);
-	const PushResponse *response = reply.response;
-	*err = reply.error;
-	return response ? wait_until_synced(cli, volume->owner, response->time, err) : -1;
+	const struct change change = {
+		volume->owner, "Push", &request->base,
+		arena_printf(&cli->arena,
+			     "send what was written to volume '%s' of node '%s' to all its copies",
+			     volume->id, volume->owner->node)};
+	PushResponse *response;
+	int asked = dry_run_or_ask(cli, &change, &response, err);
+	return asked > 0 ? wait_until_synced(cli, volume->owner, response->time, err) : asked;
 }

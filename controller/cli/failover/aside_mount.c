@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/volume/format.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/here/here.h"
 
 /*
@@ -144,6 +145,9 @@ int aside_mount(struct cli *cli, const struct aside *aside, const char *folder, 
 	if (check(arena, aside, &mounting, err) < 0 ||
 	    here_check_folder(arena, folder, &mounting.path, err) < 0)
 		return -1;
+	if (dry_run_says(cli, arena_printf(arena, "mount '%s' read-only at '%s'", mounting.name,
+					   mounting.path)))
+		return 0;
 	int failed = format_on_zvol(mounting.format)
 			     ? mount_zvol(arena, &mounting, err)
 			     : here_mount(arena, mounting.format, mounting.options, mounting.name,

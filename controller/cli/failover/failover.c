@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "controller/cli/dry_run.h"
 #include "controller/cli/failover/who.h"
 #include "controller/cli/print/amount.h"
 #include "controller/request/parameter_value.h"
@@ -185,8 +186,11 @@ int cli_confirm(struct cli *cli, struct error *err)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	request->by = who_runs(&cli->arena);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "Confirm", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	const struct change change = {
+		volume->owner, "Confirm", &request->base,
+		arena_printf(
+			&cli->arena,
+			"use volume '%s' on node '%s', even if nodes with copies do not answer",
+			volume->id, volume->owner->node)};
+	return dry_run_or_send(cli, &change, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "controller/cli/adopt.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/mend/empty.h"
 
 static void list(struct cli *cli, const char *name)
@@ -73,14 +74,16 @@ static int restore_for(const struct making *making, uint64_t claim, struct error
 {
 	struct cli *cli = making->cli;
 	RestoreDatasetRequest *request = new_restore_dataset_request(&cli->arena);
-	RestoreDatasetResponse *response;
 
 	request->id = arena_strdup(&cli->arena, making->id);
 	request->guid = making->guid;
 	request->claim = claim;
-	struct client_call *call = fleet_begin(cli->fleet, &cli->arena, making->place->at,
-					       "RestoreDataset", &request->base);
-	return client_finish(call, &response, err);
+	const struct change change = {
+		making->place, "RestoreDataset", &request->base,
+		arena_printf(&cli->arena,
+			     "make the deleted volume '%s' on node '%s' a volume again", making->id,
+			     making->place->node)};
+	return dry_run_or_send(cli, &change, err);
 }
 
 static int restore(struct cli *cli, const char *name, struct error *err)

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "controller/cli/cli.h"
+#include "controller/cli/dry_run.h"
 
 /* The node id of a publication that the agent cannot read. */
 #define UNREADABLE "?"
@@ -129,18 +129,6 @@ static int check(struct cli *cli, const struct ending *ending, struct error *err
 		       : 0;
 }
 
-static void print(struct cli *cli, const struct ending *ending)
-{
-	static const struct column columns[] = {
-		{"volume", CELL_TEXT}, {"node", CELL_TEXT}, {"state", CELL_TEXT}};
-	const struct cell row[] = {{.text = ending->volume->id},
-				   {.text = ending->publication->node_id},
-				   {.text = "would be detached"}};
-	const struct table table = {"volume", columns, COUNT(columns), row, 1, true};
-
-	table_print(stdout, &table, &cli->style, NULL, 0);
-}
-
 int cli_unpublish(struct cli *cli, struct error *err)
 {
 	UnpublishDatasetRequest *request = new_unpublish_dataset_request(&cli->arena);
@@ -152,15 +140,11 @@ int cli_unpublish(struct cli *cli, struct error *err)
 		find(cli, ending.volume->entry, cli->n_args > 1 ? cli->args[1] : NULL, err);
 	if (!ending.publication || check(cli, &ending, err) < 0)
 		return -1;
-	if (cli->dry_run) {
-		print(cli, &ending);
-		return 0;
-	}
 	request->id = arena_strdup(&cli->arena, ending.volume->id);
 	request->node_id = ending.publication->node_id;
 	request->unused = true;
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, ending.volume->owner,
-						    "UnpublishDataset", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	const struct change change = {ending.volume->owner, "UnpublishDataset", &request->base,
+				      arena_printf(&cli->arena, "detach volume '%s' from node '%s'",
+						   request->id, request->node_id)};
+	return dry_run_or_send(cli, &change, err);
 }

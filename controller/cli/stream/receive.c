@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/volume/format.h"
 #include "controller/cli/adopt.h"
+#include "controller/cli/dry_run.h"
 #include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
@@ -254,8 +255,14 @@ int cli_receive(struct cli *cli, struct error *err)
 	if (isatty(STDIN_FILENO))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "a stream is not typed: run zcsi receive %s <FILE", cli->args[0]);
-	if (making_begin(cli, &making, err) < 0 || read_head(&making, head, &stream, err) < 0 ||
-	    transfer(&making, head, err) < 0)
+	if (making_begin(cli, &making, err) < 0 || read_head(&making, head, &stream, err) < 0)
+		return -1;
+	if (dry_run_says(cli, arena_printf(&cli->arena,
+					   "receive the stream on node '%s', and make the volume "
+					   "'%s' of it",
+					   making.place->node, making.id)))
+		return 0;
+	if (transfer(&making, head, err) < 0)
 		return -1;
 	if (making_adopt(&making, err) < 0)
 		return fail_context(err,

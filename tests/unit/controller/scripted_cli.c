@@ -10,13 +10,15 @@
 
 static struct cli cli;
 static struct error err;
+static bool only_reads; /* the program aborts before a call that changes something */
 
 static int cli_begin(void **state)
 {
 	static const char *values[] = {"unix:///a", "unix:///b", "unix:///c", "unix:///b"};
 	static const struct option_list named = {values, COUNT(values)};
 	static const struct trust trust;
-	const struct fleet_options options = {.named = &named, .trust = &trust, .timeout_ms = 1000};
+	const struct fleet_options options = {
+		.named = &named, .trust = &trust, .timeout_ms = 1000, .only_reads = only_reads};
 
 	assert_int_equal(scripted_setup(state), 0);
 	cli = (struct cli){.style = {.bare = true}};
