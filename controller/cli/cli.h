@@ -48,7 +48,7 @@ command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup,
 	cli_unpublish, cli_forget, cli_doctor, cli_resize, cli_snapshot, cli_rollback, cli_rename,
-	cli_detach, cli_check;
+	cli_detach, cli_check, cli_restore;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

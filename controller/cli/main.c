@@ -67,8 +67,8 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool. For diverged mount, diff and drop, and snapshot --drop: the node "
-		 "that has it. For backup restore: the node whose backup is meant.",
+		 "with a pool. For diverged mount, diff and drop, snapshot --drop and restore: the "
+		 "node that has it. For backup restore: the node whose backup is meant.",
 	 .ret_text = &node},
 	{.name = "size",
 	 .metavar = "SIZE",
@@ -101,8 +101,8 @@ static const struct option_row options[] = {
 	 .ret_text = &to},
 	{.name = "as",
 	 .metavar = "NAME",
-	 .help = "For backup restore: the name of the new volume. Default: that of the old one, "
-		 "which must be gone.",
+	 .help = "For restore and backup restore: the name of the new volume. Default of backup "
+		 "restore: that of the old one, which must be gone.",
 	 .ret_text = &as},
 	{.name = "every",
 	 .metavar = "TIME",

@@ -364,6 +364,20 @@ static struct map lines_of(struct arena *arena, const char *text)
 	return (struct map){.pairs = pairs, .n = n};
 }
 
+int parameters_parse_text(struct arena *arena, const char *text, const char *except,
+			  struct parameters *ret, struct error *err)
+{
+	struct map lines = lines_of(arena, text);
+	struct map_pair *pairs = arena_alloc(arena, (lines.n + 1) * sizeof(*pairs));
+	size_t n = 0;
+
+	for (size_t i = 0; i < lines.n; i++)
+		if (strcmp(lines.pairs[i].key, except) != 0)
+			pairs[n++] = lines.pairs[i];
+	return parameters_parse(arena, (struct map){.pairs = pairs, .n = n}, (struct map){0}, ret,
+				err);
+}
+
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err)
 {

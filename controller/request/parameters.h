@@ -61,6 +61,9 @@ bool parameters_about_copies(const ModifyDatasetRequest *request);
  */
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err);
+/* Parse the canonical text of a volume for a new volume, which does not get the key `except`. */
+int parameters_parse_text(struct arena *arena, const char *text, const char *except,
+			  struct parameters *ret, struct error *err);
 /* Check that the map has no parameters, for an object that takes none; what: "a snapshot". */
 int parameters_check_none(struct map map, const char *what, struct error *err);
 

@@ -32,6 +32,10 @@ LINES = {
     "snapshot data@monday --drop":
         "would destroy snapshot 'data@monday' of volume 'data' on node 'n1'\n",
     "snapshot data@hand --drop": None,
+    "restore data@monday --as new": "would make volume 'new' of 8.00M on node 'n1', a clone of "
+                                    "snapshot 'data@monday' of volume 'data'\n",
+    "restore data@monday --as copy": None,
+    "restore data@monday": None,
     "adopt films --node n1 --size 8M":
         "would make what node 'n1' received as 'films' a volume\n",
     "adopt none --node n1 --size 8M": None,

@@ -203,6 +203,10 @@ static void the_end_of_a_publication_is_a_sentence_too(void **state)
 static void a_name_is_looked_up_without_a_claim(void **state)
 {
 	static const struct line lines[] = {
+		{cli_restore,
+		 {"data@monday"},
+		 "would make volume 'new' of 1.00G on node 'a', a clone of snapshot 'data@monday' "
+		 "of volume 'data'\n"},
 		{cli_backup,
 		 {"restore", "data"},
 		 "would make volume 'new' on node 'b' of snapshot '_backup-1' of its backup of "
