@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi adopt: a dataset that an agent has received becomes a volume.
+ * zcsi adopt: a dataset of a node becomes a volume: one that was received, or one that a person or
+ * another driver has made.
  *
  * Invariant: the name is claimed before the agent makes the volume (claim.h), so no other agent has
  * or makes one of this name.
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/volume/escape.h"
 #include "common/volume/format.h"
 #include "controller/cli/claim.h"
 #include "controller/cli/dry_run.h"
@@ -127,7 +129,19 @@ int making_claim(const struct making *making, making_fn *fn, struct error *err)
 	return claim_make(&naming, err);
 }
 
-/* Making the received dataset the volume */
+/* Making the dataset the volume */
+
+/* Returns the sentence for --dry-run. */
+static const char *effect_of(const struct making *making)
+{
+	struct arena *arena = &making->cli->arena;
+
+	if (making->dataset)
+		return arena_printf(arena, "make dataset '%s' of node '%s' the volume '%s'",
+				    making->dataset, making->place->node, making->id);
+	return arena_printf(arena, "make what node '%s' received as '%s' a volume",
+			    making->place->node, making->id);
+}
 
 static int adopt(const struct making *making, uint64_t claim, struct error *err)
 {
@@ -139,14 +153,14 @@ static int adopt(const struct making *making, uint64_t claim, struct error *err)
 	request->guid = making->guid;
 	request->size = making->size;
 	request->format = arena_strdup(&cli->arena, making->format);
+	if (making->dataset)
+		request->dataset = arena_strdup(&cli->arena, making->dataset);
 	if (making->parameters)
 		request->parameters = arena_strdup(&cli->arena, making->parameters);
 	request->properties = making->properties;
 	request->n_properties = making->n_properties;
 	const struct change change = {making->place, "AdoptDataset", &request->base,
-				      arena_printf(&cli->arena,
-						   "make what node '%s' received as '%s' a volume",
-						   making->place->node, making->id)};
+				      effect_of(making)};
 	return dry_run_or_send(cli, &change, err);
 }
 
@@ -178,10 +192,10 @@ static int choose_place(struct making *making, struct error *err)
 	return fail(err, ERR_UNAVAILABLE, "no agent that answers has a pool");
 }
 
-int making_begin(struct cli *cli, struct making *ret, struct error *err)
+int making_begin(struct cli *cli, const char *id, struct making *ret, struct error *err)
 {
 	*ret = (struct making){
-		.cli = cli, .id = cli->args[0], .format = cli->format ? cli->format : FORMAT_ZFS};
+		.cli = cli, .id = id, .format = cli->format ? cli->format : FORMAT_ZFS};
 	if (!format_find(ret->format) || !format_find(ret->format)->made)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "--format '%s' is none of zfs, block, ext4 and xfs", ret->format);
@@ -211,12 +225,36 @@ static int check_received(const struct making *making, struct error *err)
 			    making->place->node, making->id);
 }
 
+static const char *received_dataset(struct arena *arena, const struct member *place, const char *id)
+{
+	char leaf[ESCAPE_LEAF_MAX + 1];
+
+	escape_leaf(id, leaf);
+	return arena_printf(arena, "%s/_received/%s", place->host->dataset, leaf);
+}
+
+const char *making_command(struct arena *arena, const struct member *place, const char *id)
+{
+	/* cli_adopt takes an id with a slash for a dataset. */
+	if (strchr(id, '/') && place->host)
+		return arena_printf(arena, "zcsi adopt %s --as %s",
+				    received_dataset(arena, place, id), id);
+	return arena_printf(arena, "zcsi adopt %s", id);
+}
+
 int cli_adopt(struct cli *cli, struct error *err)
 {
+	const char *what = cli->args[0], *slash = strrchr(what, '/');
 	struct making making;
 
-	if (making_begin(cli, &making, err) < 0 ||
-	    (cli->dry_run && check_received(&making, err) < 0))
+	if (making_begin(cli, cli->as ? cli->as : slash ? slash + 1 : what, &making, err) < 0 ||
+	    (cli->dry_run && !slash && !cli->as && check_received(&making, err) < 0))
 		return -1;
+	if (slash)
+		making.dataset = what;
+	else if (cli->as)
+		making.dataset = received_dataset(&cli->arena, making.place, what);
+	if (making.dataset && !cli->format)
+		making.format = "";
 	return making_adopt(&making, err);
 }

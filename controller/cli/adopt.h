@@ -2,7 +2,7 @@
 #ifndef ZCSI_CLI_ADOPT_H
 #define ZCSI_CLI_ADOPT_H
 
-/* Making a new volume of a dataset that an agent has received. */
+/* Making a new volume of a dataset that a node has: one that was received, or another one. */
 
 #include <stdint.h>
 
@@ -13,9 +13,10 @@ struct making {
 	struct cli *cli;
 	const char *id;
 	const struct member *place;
-	const char *format;
-	int64_t size;  /* bytes; 0 for a zvol, which has a size of its own */
-	uint64_t guid; /* guid that the received dataset must have; 0: any */
+	const char *dataset; /* the dataset's ZFS name; NULL: the one received for this id */
+	const char *format;  /* "": that of the dataset */
+	int64_t size;        /* bytes; 0: that of the dataset */
+	uint64_t guid;       /* guid that the dataset must have; 0: any */
 	/* The parameters and other properties that the volume gets; NULL and 0: none. */
 	const char *parameters;
 	Property **properties;
@@ -23,10 +24,12 @@ struct making {
 };
 
 /*
- * Fill in *ret from the command line, and check that the volume's name is free. Returns 0, or -1
- * with *err.
+ * Fill in *ret from the command line for the volume with this id, and check that its name is free.
+ * Returns 0, or -1 with *err.
  */
-int making_begin(struct cli *cli, struct making *ret, struct error *err);
+int making_begin(struct cli *cli, const char *id, struct making *ret, struct error *err);
+/* Returns the command that makes a volume of what the node received for this id, in the arena. */
+const char *making_command(struct arena *arena, const struct member *place, const char *id);
 /* Check that the name is free: all agents answer, and none has it. Returns 0, or -1 with *err. */
 int making_check(const struct making *making, struct error *err);
 /* Claim the name and make the volume. Returns 0, or -1 with *err. */

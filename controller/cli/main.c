@@ -73,11 +73,12 @@ static const struct option_row options[] = {
 	{.name = "size",
 	 .metavar = "SIZE",
 	 .help = "For receive and adopt: the size of the volume, such as 10G; of a filesystem "
-		 "only.",
+		 "only. Default for adopt: its refquota, or else its quota.",
 	 .ret_text = &volume_size},
 	{.name = "format",
 	 .metavar = "FORMAT",
-	 .help = "For receive and adopt, of a zvol: block, ext4 or xfs.",
+	 .help = "For receive and adopt, of a zvol: block, ext4 or xfs. Default for adopt of a "
+		 "DATASET: the filesystem that is on it.",
 	 .ret_text = &format},
 	{.name = "cancel",
 	 .ret_flag = &cancel,
@@ -102,7 +103,8 @@ static const struct option_row options[] = {
 	{.name = "as",
 	 .metavar = "NAME",
 	 .help = "For restore and backup restore: the name of the new volume. Default of backup "
-		 "restore: that of the old one, which must be gone.",
+		 "restore: that of the old one, which must be gone. For adopt: the name of the "
+		 "volume. Default: the last part of DATASET.",
 	 .ret_text = &as},
 	{.name = "every",
 	 .metavar = "TIME",

@@ -169,9 +169,10 @@ static int check_received(const struct rename *rename, struct error *err)
 			if (strcmp(list->ids[k], rename->to) == 0)
 				return fail(err, ERR_ALREADY_EXISTS,
 					    "node '%s' has received a volume '%s' that is none "
-					    "yet: choose another name, or run 'zcsi adopt %s' "
-					    "before",
-					    cli->members[i].node, rename->to, rename->to);
+					    "yet: choose another name, or run '%s' before",
+					    cli->members[i].node, rename->to,
+					    making_command(&cli->arena, &cli->members[i],
+							   rename->to));
 	}
 	return replies ? 0 : -1;
 }

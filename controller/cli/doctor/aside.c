@@ -7,6 +7,7 @@
  */
 #include <time.h>
 
+#include "controller/cli/adopt.h"
 #include "controller/cli/doctor/doctor.h"
 #include "controller/cli/print/amount.h"
 
@@ -60,19 +61,21 @@ static void say_received(struct doctor *doctor)
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListReceivedResponse *list = replies[i].response;
 		const char *node = cli->members[i].node;
-		for (size_t k = 0; list && k < list->n_ids; k++)
-			doctor_say(doctor,
-				   &(struct finding){.level = DOCTOR_WAITS,
-						     .volume = list->ids[k],
-						     .node = node,
-						     .text = "it was received, and is no volume "
-							     "yet: run the 'zcsi backup restore' "
-							     "that was interrupted again; after "
-							     "'zcsi receive' adopt it, with --size "
-							     "of a filesystem, --format of a zvol",
-						     .type = arena_printf(&cli->arena,
-									  "zcsi adopt %s --node %s",
-									  list->ids[k], node)});
+		for (size_t k = 0; list && k < list->n_ids; k++) {
+			const char *command =
+				making_command(&cli->arena, &cli->members[i], list->ids[k]);
+			doctor_say(doctor, &(struct finding){
+						   .level = DOCTOR_WAITS,
+						   .volume = list->ids[k],
+						   .node = node,
+						   .text = "it was received, and is no volume "
+							   "yet: run the 'zcsi backup restore' "
+							   "that was interrupted again; after "
+							   "'zcsi receive' adopt it, with --size "
+							   "of a filesystem, --format of a zvol",
+						   .type = arena_printf(&cli->arena, "%s --node %s",
+									command, node)});
+		}
 	}
 }
 

@@ -255,7 +255,7 @@ int cli_receive(struct cli *cli, struct error *err)
 	if (isatty(STDIN_FILENO))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "a stream is not typed: run zcsi receive %s <FILE", cli->args[0]);
-	if (making_begin(cli, &making, err) < 0 || read_head(&making, head, &stream, err) < 0)
+	if (making_begin(cli, cli->args[0], &making, err) < 0 || read_head(&making, head, &stream, err) < 0)
 		return -1;
 	if (dry_run_says(cli, arena_printf(&cli->arena,
 					   "receive the stream on node '%s', and make the volume "
@@ -267,8 +267,8 @@ int cli_receive(struct cli *cli, struct error *err)
 	if (making_adopt(&making, err) < 0)
 		return fail_context(err,
 				    "the stream is received, and is no volume yet; when this is "
-				    "mended, run zcsi adopt %s with the same options",
-				    making.id);
+				    "mended, run %s with the same options",
+				    making_command(&cli->arena, making.place, making.id));
 	if (stream.raw)
 		fprintf(stderr,
 			"zcsi: volume '%s' is encrypted: its user has to give its key as the "
