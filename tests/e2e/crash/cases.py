@@ -103,14 +103,35 @@ def received(volume):
     run("zfs", "snapshot", f"{name}@one")
 
 
-def adopt(volume):
+def adopt(volume, leaf="_received/data", **fields):
     """Claim the name `data` and make the received dataset the volume. The answer is not returned,
     because the guid in it differs between two runs."""
-    name = volume.host.dataset("_received/data")
+    name = volume.host.dataset(leaf)
     number = get(name if name in datasets(volume.host.parent) else volume.host.dataset("data"),
                  "guid")
+    fields = fields or {"size": SIZE, "format": "zfs"}
     volume.host.agent.AdoptDataset(id="data", claim=claim_name(volume.host.agent, 1),
-                                   guid=int(number), size=SIZE, format="zfs")
+                                   guid=int(number), **fields)
+
+
+def foreign(volume, leaf="csi/data"):
+    """Create a dataset of another driver, with a snapshot."""
+    name = volume.host.dataset(leaf)
+    run("zfs", "create", "-p", "-o", "canmount=noauto", "-o", f"quota={SIZE}", "-o",
+        "democratic-csi:managed_resource=true", name)
+    run("zfs", "snapshot", f"{name}@one")
+
+
+def adopt_foreign(volume, leaf="csi/data"):
+    adopt(volume, leaf, dataset=volume.host.dataset(leaf))
+
+
+def foreign_in_place(volume):
+    foreign(volume, "data")
+
+
+def adopt_in_place(volume):
+    adopt_foreign(volume, "data")
 
 
 def claim_name(agent, claim, name="data"):
@@ -152,7 +173,10 @@ DEFER = [*AT_ONCE, *DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
-DESCRIBE = ["zfs set", "zfs get", *["zfs set"] * (1 if KERNEL_ZFS else 6)]
+# A zfs list because zfs-fuse would unmount the clones; canmount, and then all other properties.
+DESCRIBE = [*([] if KERNEL_ZFS else ["zfs list"]), "zfs set", "zfs get",
+            *["zfs set"] * (1 if KERNEL_ZFS else 6)]
+WITHOUT_QUOTA = [] if KERNEL_ZFS else ["zfs set"]
 RENAME = ["zfs get", "zfs list", *([] if KERNEL_ZFS else ["zfs list", "zfs get", "zfs set"]),
           "zfs set", "zfs rename", "zfs set"]
 IDLE = [Volume.create, Volume.attach, stage, Volume.unstage]
@@ -223,8 +247,17 @@ CASES = {
         [create_thick], Volume.delete,
         ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),
     "adopt": Case(
-        [received], adopt, ["zfs get", "zfs get", "zfs list", *DESCRIBE, "zfs rename"],
+        [received], adopt, ["zfs get", "zfs list", "zfs get", *DESCRIBE, "zfs rename", "zfs set"],
         ["_received", "data", "data@one"]),
+    "adopt a dataset of another driver": Case(
+        [foreign], adopt_foreign,
+        ["zfs get", "zfs list", "zfs get", "zfs get", *DESCRIBE, *WITHOUT_QUOTA, "zfs rename",
+         "zfs set"],
+        ["csi", "data", "data@one"]),
+    "adopt a dataset in its place": Case(
+        [foreign_in_place], adopt_in_place,
+        ["zfs get", "zfs list", "zfs get", *DESCRIBE, *WITHOUT_QUOTA, "zfs set"],
+        ["data", "data@one"]),
     "rename": Case([Volume.create, snapshot], rename, RENAME, ["new", "new@s"]),
     "settle as the one that keeps it": Case(
         [Volume.create, recorded], keep, ["zfs get", "zfs set"], ["data"]),
