@@ -247,7 +247,11 @@ int cli_adopt(struct cli *cli, struct error *err)
 	const char *what = cli->args[0], *slash = strrchr(what, '/');
 	struct making making;
 
-	if (making_begin(cli, cli->as ? cli->as : slash ? slash + 1 : what, &making, err) < 0 ||
+	if (making_begin(cli,
+			 cli->as ? cli->as
+			 : slash ? slash + 1
+				 : what,
+			 &making, err) < 0 ||
 	    (cli->dry_run && !slash && !cli->as && check_received(&making, err) < 0))
 		return -1;
 	if (slash)

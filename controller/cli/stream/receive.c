@@ -255,7 +255,8 @@ int cli_receive(struct cli *cli, struct error *err)
 	if (isatty(STDIN_FILENO))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "a stream is not typed: run zcsi receive %s <FILE", cli->args[0]);
-	if (making_begin(cli, cli->args[0], &making, err) < 0 || read_head(&making, head, &stream, err) < 0)
+	if (making_begin(cli, cli->args[0], &making, err) < 0 ||
+	    read_head(&making, head, &stream, err) < 0)
 		return -1;
 	if (dry_run_says(cli, arena_printf(&cli->arena,
 					   "receive the stream on node '%s', and make the volume "
