@@ -66,7 +66,7 @@ bool absent_is_unknown(const struct absent *absent)
 
 const struct absent *absent_with(const struct absent *list, uint64_t hash)
 {
-	while (list && !absent_is_unknown(list) && !names_have(&list->names, hash))
+	while (list && !absent_is_unknown(list) && !names_may_have(&list->names, hash))
 		list = list->next;
 	return list;
 }

@@ -2,7 +2,8 @@
 /*
  * The names of one agent.
  *
- * Invariant: a name that was added stays until a reading that began after the addition has ended.
+ * Invariant: a name that was added stays until it is read from an agent, in a roll call that began
+ * after the addition, which names exist and which may still be created.
  */
 #include "controller/names.h"
 

@@ -20,8 +20,8 @@ struct names {
 	uint64_t version; /* GetHostResponse.names when they were read; 0: never read */
 	uint64_t *hashes; /* in ascending order */
 	size_t n;
-	uint64_t *added;        /* added since the last finished reading began, in any order */
-	size_t n_added, n_kept; /* n_kept: those added before the running reading */
+	uint64_t *added;        /* added since the roll call of the last reading began */
+	size_t n_added, n_kept; /* n_kept: those added before the last roll call */
 	uint64_t barrier;       /* names created for claims up to it are in hashes or promised */
 	uint64_t *promised;     /* names that the agent might still create for such a claim */
 	size_t n_promised;
@@ -36,7 +36,7 @@ struct names {
 void names_fini(struct names *names);
 bool names_have(const struct names *names, uint64_t hash);
 void names_add(struct names *names, uint64_t hash);
-/* Note that a reading of the agent's names begins: names added from now on may be missing in it. */
+/* Note that a roll call begins: names added from now on may be missing in what the agent says. */
 void names_begin(struct names *names);
 /* The reading has ended: take over its result, n hashes in any order. */
 void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n);

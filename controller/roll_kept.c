@@ -98,7 +98,6 @@ static void take_found(struct round *round, const char *node_id, unsigned ups)
 	if (found->read) {
 		if (names->version)
 			join(found, names->read, names->barrier, names->hashes, names->n);
-		names_begin(names);
 		names->n_kept = 0; /* keep the names added here, which no agent keeps */
 		names_take(names, 1, found->hashes, found->n);
 		names->read = found->read;

@@ -49,7 +49,6 @@ static size_t begin(struct roster *roster, const struct roll_names *list, size_t
 			take_promised(state, says);
 			continue;
 		}
-		names_begin(&state->names);
 		ret[used++] = (struct reading){.agent = list[i].agent, .says = says, .more = true};
 	}
 	return used;
@@ -92,6 +91,16 @@ static void take_all(struct roster *roster, struct reading *reading)
 
 	names_take(&reading->agent->state.names, reading->version, reading->hashes, reading->n);
 	take_promised(&reading->agent->state, reading->says);
+}
+
+void roll_names_begin(struct roster *roster, const struct agent_set *set)
+{
+	scoped_lock(&roster->lock);
+
+	for (size_t i = 0; i < set->n; i++)
+		names_begin(&set->list[i]->state.names);
+	for (struct absent *host = roster->absent; host; host = host->next)
+		names_begin(&host->names);
 }
 
 void roll_names(struct roster *roster, struct arena *arena, const struct roll_names *list, size_t n)

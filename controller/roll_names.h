@@ -14,6 +14,11 @@ struct roll_names {
 };
 
 /*
+ * Begin a roll call, before an agent of the set is asked. A name that was added before is in what
+ * the agent says then: among the names that it may create, or among those that are read later.
+ */
+void roll_names_begin(struct roster *roster, const struct agent_set *set);
+/*
  * Read the names of the n agents of the list whose names have changed. An agent that does not
  * answer in time keeps the names known before, and is read in the next roll call.
  */

@@ -302,6 +302,7 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 	struct roll roll = {.n = set->n, .before = wall_us()};
 
 	roll.list = arena_alloc(&arena, (set->n + 1) * sizeof(*roll.list));
+	roll_names_begin(roster, set);
 	roll.n_answered = ask(&arena, set, roll.list);
 	roll.after = wall_us();
 	bool changed = note_roll(roster, &roll, lost_after);

@@ -109,6 +109,30 @@ static void a_name_that_is_being_created_counts(void **state)
 	assert_int_equal(check("after"), -1);
 }
 
+static void a_name_that_the_host_might_still_create_counts(void **state)
+{
+	(void)state;
+	scripted[2].may_have = name_hash(NAME_VOLUME, "may");
+	rollcall(&roster, 0);
+	name_agents(2);
+	assert_int_equal(check("may"), -1);
+	assert_int_equal(check("other"), 0);
+}
+
+static void add_late(void)
+{
+	roster_add_name(&roster, roster.named->list[2], NAME_VOLUME, "late");
+}
+
+static void a_name_that_is_added_during_a_roll_call_counts(void **state)
+{
+	(void)state;
+	meanwhile = add_late;
+	rollcall(&roster, 0);
+	name_agents(2);
+	assert_int_equal(check("late"), -1);
+}
+
 static void an_added_name_lasts_until_a_later_reading(void **state)
 {
 	struct names names = {.version = 0};
@@ -163,6 +187,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_name_that_is_being_created_counts, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_name_that_the_host_might_still_create_counts,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_name_that_is_added_during_a_roll_call_counts,
+						setup, teardown),
 		cmocka_unit_test(an_added_name_lasts_until_a_later_reading),
 		cmocka_unit_test_setup_teardown(a_pool_under_another_node_is_no_more_absent, setup,
 						teardown),
