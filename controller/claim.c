@@ -37,6 +37,11 @@ uint64_t claim_next(void)
 	return claim;
 }
 
+uint64_t claim_us(uint64_t claim)
+{
+	return claim >> RANDOM_BITS;
+}
+
 bool claim_pause(int64_t deadline)
 {
 	struct timespec pause = {.tv_nsec = (1 + arc4random_uniform(PAUSE_MS)) * 1000000L};
@@ -52,16 +57,24 @@ bool claim_again(const struct error *err, int64_t deadline)
 	return err->code == ERR_ABORTED && claim_pause(deadline);
 }
 
-/* Returns how many agents are more than half of those that can promise. */
-static size_t majority(const struct roster *roster)
+static bool can_promise(const struct agent *agent)
 {
-	size_t n = 0;
+	return !agent->state.dataset || *agent->state.dataset;
+}
 
-	for (size_t i = 0; i < roster->named->n; i++) {
-		const char *dataset = roster->named->list[i]->state.dataset;
-		n += !dataset || *dataset;
-	}
-	return n / 2 + 1;
+/*
+ * Returns how many agents are more than half of those that can promise: of those that were asked,
+ * and of those on the list, which may have changed since.
+ */
+static size_t majority(const struct roster *roster, const struct claim_answers *answers)
+{
+	size_t listed = 0, asked = 0;
+
+	for (size_t i = 0; i < roster->named->n; i++)
+		listed += can_promise(roster->named->list[i]);
+	for (size_t i = 0; i < answers->n; i++)
+		asked += can_promise(answers->list[i].agent);
+	return (listed > asked ? listed : asked) / 2 + 1;
 }
 
 /*
@@ -111,7 +124,7 @@ bool claim_excludes(struct roster *roster, const struct claim_answers *answers,
 			return false;
 		n += promise->forgot <= names->barrier;
 	}
-	return n >= majority(roster);
+	return n >= majority(roster, answers);
 }
 
 /* The functions from here to node_of are called with the roster's lock. */
@@ -122,12 +135,14 @@ static bool is_of(const char *node_id, uint64_t node)
 }
 
 /*
- * Returns true if one of the agents that were asked is the node's, or the node is lost or
- * forgotten.
+ * Returns true if one of the agents that were asked is the target's, or its node is lost, or was
+ * forgotten after the claim. A host that returned since may create names for later claims.
  */
 static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
-		       uint64_t node)
+		       const PromiseTarget *target)
 {
+	const uint64_t node = target->node;
+
 	for (size_t i = 0; i < answers->n; i++)
 		if (is_of(node_id_of(roster, &answers->list[i].agent->state), node))
 			return true;
@@ -138,7 +153,8 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 	}
 	for (size_t i = 0; i < roster->hosts.n; i++) {
 		const struct host_row *row = &roster->hosts.rows[i];
-		if (row->forgotten && is_of(row->node_id, node))
+		if (row->forgotten && claim_us(target->claim) <= row->stamp &&
+		    is_of(row->node_id, node))
 			return true;
 	}
 	return false;
@@ -151,7 +167,7 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 static bool target_elsewhere(const struct roster *roster, const struct claim_answers *answers,
 			     const PromiseTarget *target)
 {
-	if (!target->node || is_covered(roster, answers, target->node))
+	if (!target->node || is_covered(roster, answers, target))
 		return false;
 	for (const struct absent *host = roster->absent; host; host = host->next)
 		if (is_of(host->node_id, target->node))

@@ -22,6 +22,8 @@
 uint64_t claim_next(void);
 /* Record a claim of another controller, so that claim_next returns a higher one. */
 void claim_heard(uint64_t claim);
+/* Returns when a claim was made, by the clock of its controller: microseconds since 1970. */
+uint64_t claim_us(uint64_t claim);
 /*
  * Sleep for a random time before another attempt, so that two controllers that block each other get
  * out of step. Returns false at once if too little time is left before the deadline.

@@ -8,6 +8,7 @@
 
 #include "controller/roll_hosts.h"
 #include "controller/rollcall.h"
+#include "controller/roster_absent.h"
 
 #define BARRIER 1000
 
@@ -291,30 +292,63 @@ static void the_capacity_of_a_node_that_answered_needs_no_other_node(void **stat
 	assert_failed(capacity(NULL, NULL, NULL, &err), ERR_UNAVAILABLE, "unix:///c");
 }
 
-static void name_agents(size_t n)
+/* Put n agents on the list, from this one on. */
+static void name_agents(size_t first, size_t n)
 {
 	const char *endpoints[N_AGENTS];
 	struct error err;
 
 	for (size_t i = 0; i < n; i++)
-		endpoints[i] = scripted[i].endpoint;
+		endpoints[i] = scripted[first + i].endpoint;
 	assert_int_equal(roster_name(agents_roster(&call), endpoints, n, &err), 0);
+	call_roll();
+}
+
+static void name_and_open(size_t first, size_t n)
+{
+	name_agents(first, n);
+	roster_open(agents_roster(&call));
+	call.state = NULL;
 }
 
 /* Host c, which had the volume "had", leaves the list. */
 static void leave(void)
 {
-	name_agents(2);
-	call_roll();
-	roster_open(agents_roster(&call));
-	call.state = NULL;
+	name_and_open(0, 2);
 	scripted[2].silent = ERR_OK;
+}
+
+static void a_claim_after_a_host_was_forgotten_counts(void **state)
+{
+	struct roster *roster = agents_roster(&call);
+
+	(void)state;
+	leave();
+	roster_forget(roster, 0);
+	const uint64_t forgotten = host_list_find(&roster->hosts, "c")->stamp;
+	scripted[0].before =
+		(PromiseTarget){.node = name_hash_node("c"), .claim = (forgotten + 1) << 12};
+	assert_refused("had", "not on the list");
+	scripted[0].before.claim = forgotten << 12;
+	assert_created("had");
+}
+
+static void name_only_c(void)
+{
+	name_agents(2, 1);
+}
+
+static void most_agents_that_were_asked_must_promise(void **state)
+{
+	(void)state;
+	name_and_open(1, 2);
+	meanwhile = name_only_c;
+	assert_refused("new", "unix:///c");
 }
 
 static void come_back(void)
 {
-	name_agents(N_AGENTS);
-	call_roll();
+	name_agents(0, N_AGENTS);
 }
 
 static void come_back_and_open(void)
@@ -390,6 +424,8 @@ int main(void)
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
 		TEST(the_capacity_of_a_node_that_answered_needs_no_other_node),
+		TEST(a_claim_after_a_host_was_forgotten_counts),
+		TEST(most_agents_that_were_asked_must_promise),
 		TEST(a_host_that_returns_meanwhile_is_asked_too),
 		TEST(a_host_that_was_not_asked_yet_may_have_the_volume),
 		TEST(a_volume_is_created_at_a_host_that_answers_late),
