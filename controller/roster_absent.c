@@ -132,7 +132,7 @@ const char *roster_node_text(struct roster *roster, const struct agent *agent, s
 
 /* The functions from here to settle_row are called with the roster's lock. */
 
-/* Note in roster->hosts that the host of this agent is on the list. */
+/* Note in roster->hosts that the host of this agent is on the list, which another one may lack. */
 static void settle_agent(struct roster *roster, struct agent *agent)
 {
 	struct agent_state *state = &agent->state;
@@ -143,8 +143,8 @@ static void settle_agent(struct roster *roster, struct agent *agent)
 	state->back = false;
 	roster->unsettled |= back;
 	if (row && !row->forgotten && !strcmp(row->dataset, state->dataset) &&
-	    (!state->pool_guid || row->pool_guid == state->pool_guid) &&
-	    !(back && (row->since || strcmp(row->endpoint, endpoint) != 0)))
+	    (!state->pool_guid || row->pool_guid == state->pool_guid) && !row->since &&
+	    !(back && strcmp(row->endpoint, endpoint) != 0))
 		return;
 	const struct host_row now = {.node_id = state->node_id,
 				     .endpoint = (char *)endpoint,
@@ -271,6 +271,22 @@ void roster_settle(struct roster *roster)
 		settle_row(roster, i);
 }
 
+/*
+ * Forget a host that has been off the list for long. If another controller has it on its list, that
+ * one has reset the time in the known hosts. Then the time begins anew.
+ */
+static void forget_late(struct roster *roster, struct absent *host)
+{
+	const struct host_row *row = host_list_find(&roster->hosts, host->node_id);
+
+	if (!row || row->since) {
+		forget(roster, host->node_id);
+		return;
+	}
+	host->since = time(NULL);
+	roster_note_left(roster, host);
+}
+
 void roster_forget(struct roster *roster, int64_t after_ms)
 {
 	scoped_lock(&roster->lock);
@@ -278,6 +294,6 @@ void roster_forget(struct roster *roster, int64_t after_ms)
 	for (struct absent *host = roster->absent, *next; host; host = next) {
 		next = host->next;
 		if ((int64_t)(time(NULL) - host->since) * 1000 >= after_ms)
-			forget(roster, host->node_id);
+			forget_late(roster, host);
 	}
 }

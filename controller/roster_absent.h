@@ -43,7 +43,10 @@ void roster_note_left(struct roster *roster, const struct absent *host);
  * or its pool is at another node now. The hosts of --forget are forgotten.
  */
 void roster_settle(struct roster *roster);
-/* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
+/*
+ * Forget the hosts whose agent left the list more than after_ms milliseconds ago, unless another
+ * controller has it on its list, and up.
+ */
 void roster_forget(struct roster *roster, int64_t after_ms);
 /*
  * Returns "it is node 'n2', down since 2026-11-28T10:27:43Z; " for the text of an error, in the

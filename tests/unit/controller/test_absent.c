@@ -178,6 +178,32 @@ static void a_host_is_forgotten(void **state)
 	assert_int_equal(check("v"), 0);
 }
 
+/* Change when the host c left the list, as another controller does. */
+static void set_since(int64_t since)
+{
+	struct host_row row = *host_list_find(&roster.hosts, "c");
+
+	row.since = since;
+	host_list_set(&roster.hosts, &row);
+}
+
+static void a_host_on_the_list_of_another_controller_is_not_forgotten(void **state)
+{
+	(void)state;
+	add_dataset(&scripted[2], "v", 1, "");
+	rollcall(&roster, 0);
+	roster_settle(&roster);
+	set_since(1);
+	roster_settle(&roster);
+	assert_int_equal(host_list_find(&roster.hosts, "c")->since, 0);
+	name_agents(2);
+	set_since(0);
+	roster_forget(&roster, 0);
+	assert_int_equal(check("v"), -1);
+	roster_forget(&roster, 0); /* the other controller has not reset the time */
+	assert_int_equal(check("v"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +221,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pool_under_another_node_is_no_more_absent, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_host_is_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_host_on_the_list_of_another_controller_is_not_forgotten, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
