@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "controller/claim.h"
 
 void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
 		     const char *name)
@@ -115,6 +116,20 @@ int roster_check_hosts(struct roster *roster, const struct agent *agent, const c
 		    what, client_endpoint(agent->client));
 }
 
+/*
+ * Returns since when an agent is down, in seconds since 1970. If this controller has never heard
+ * it, that is the last roll call of another one whose names and barrier an agent keeps. After a
+ * boot of the host its barrier is ahead of the clock for a minute.
+ */
+static int64_t down_since(const struct agent_state *state)
+{
+	const int64_t now = time(NULL), heard = (int64_t)(claim_us(state->names.barrier) / 1000000);
+
+	if (state->node_id)
+		return now - (now_ms() - state->since) / 1000;
+	return heard < now ? heard : now;
+}
+
 const char *roster_node_text(struct roster *roster, const struct agent *agent, struct arena *arena)
 {
 	scoped_lock(&roster->lock);
@@ -124,10 +139,10 @@ const char *roster_node_text(struct roster *roster, const struct agent *agent, s
 
 	if (!node || !*node)
 		return "";
-	if (state->up || !state->node_id)
+	if (state->up || (!state->node_id && !state->names.barrier))
 		return arena_printf(arena, "it is node '%s'; ", node);
-	utc_text(since, time(NULL) - (now_ms() - state->since) / 1000);
-	return arena_printf(arena, "it is node '%s', down since %s; ", node, since);
+	return arena_printf(arena, "it is node '%s', down since %s%s; ", node,
+			    utc_text(since, down_since(state)), state->node_id ? "" : " or later");
 }
 
 /* The functions from here to settle_row are called with the roster's lock. */

@@ -178,7 +178,8 @@ static void a_controller_that_starts_meanwhile_loads_the_names(void **state)
 {
 	(void)state;
 	restart();
-	assert_refused("had", "it is node 'c'; try again");
+	assert_refused("had",
+		       "it is node 'c', down since 1970-01-01T00:00:00Z or later; try again");
 	assert_refused("may", "unix:///c");
 	assert_created("new");
 }
