@@ -206,8 +206,9 @@ everything: ## each matrix whole, one target after the other: hours
 	@for target in check conformance lint fuzz sanitize nomad kubernetes image soak limits \
 		check-deb check-rpm upgrade across reboot history; do \
 		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
-	@echo "== the model, larger" && FOLLOW=larger /usr/bin/python3 -m pytest -q \
-		-p no:cacheprovider tests/follow
+	@echo "== the models, larger" && FOLLOW=larger CLAIMS=larger BUILD=$(BUILD) \
+		/usr/bin/python3 -m pytest -q -p no:cacheprovider tests/follow \
+		tests/e2e/test_claims_model.py
 	@for version in $(LAB_ZFS); do \
 		echo "== make lab ZFS=$$version" && \
 		$(MAKE) --no-print-directory lab ZFS=$$version || exit 1; done
