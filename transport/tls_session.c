@@ -191,12 +191,12 @@ struct tls_session *tls_session_new(struct tls *tls, const char *host, const cha
 					.out = out,
 					.verdict.host = host};
 	BIO *bio = new_bio(session);
-	if (!session->ssl || !bio || (host && !tls_require_host(session->ssl, host))) {
+	if (!session->ssl || !bio || !SSL_set_app_data(session->ssl, &session->verdict) ||
+	    (host && !tls_require_host(session->ssl, host))) {
 		BIO_free(bio);
 		tls_session_free(session);
 		return NULL;
 	}
-	SSL_set_app_data(session->ssl, &session->verdict);
 	SSL_set_msg_callback(session->ssl, on_message);
 	SSL_set_msg_callback_arg(session->ssl, session);
 	SSL_set_bio(session->ssl, bio, bio);
