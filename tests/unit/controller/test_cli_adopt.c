@@ -12,16 +12,18 @@
 
 static const AdoptDatasetRequest *asked; /* the request that an agent has got; NULL: none */
 
-typeof(fleet_begin) __real_fleet_begin, __wrap_fleet_begin;
+typeof(fleet_ask_member) __real_fleet_ask_member, __wrap_fleet_ask_member;
 
 /* Keep the request, and call another method instead, whose response the command does not read. */
-struct client_call *__wrap_fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
-				       const char *method, const ProtobufCMessage *request)
+struct reply __wrap_fleet_ask_member(struct fleet *fleet, struct arena *arena,
+				     const struct member *member, const char *method,
+				     const ProtobufCMessage *request)
 {
 	if (strcmp(method, "AdoptDataset") != 0)
-		return __real_fleet_begin(fleet, arena, at, method, request);
+		return __real_fleet_ask_member(fleet, arena, member, method, request);
 	asked = (const AdoptDatasetRequest *)request;
-	return __real_fleet_begin(fleet, arena, at, "GetHost", &new_get_host_request(arena)->base);
+	return __real_fleet_ask_member(fleet, arena, member, "GetHost",
+				       &new_get_host_request(arena)->base);
 }
 
 static int adopt(const char *what, const char *as)

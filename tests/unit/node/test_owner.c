@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/epoch.h"
 #include "node/host/owner.h"
 #include "node/owner/diff.h"
 #include "node/owner/diverged.h"
@@ -177,7 +178,7 @@ static void a_copy_takes_over_if_it_is_as_it_was_shown(void **state)
 	char *lost[] = {(char *)"n1"}, *us[] = {(char *)"n2"}, *other[] = {(char *)"n9"};
 	const FailoverRequest good = {.id = (char *)"v",
 				      .lineage = (char *)LINEAGE,
-				      .epoch = 5,
+				      .epoch = 3 + EPOCH_FAILOVER,
 				      .lost_node_ids = lost,
 				      .n_lost_node_ids = 1,
 				      .guid = 12};
@@ -185,7 +186,7 @@ static void a_copy_takes_over_if_it_is_as_it_was_shown(void **state)
 	FailoverRequest req = good;
 
 	check_failover(&place, &req, NULL);
-	req.epoch = 4;
+	req.epoch = 2 + EPOCH_FAILOVER;
 	check_failover(&place, &req, "is of epoch 3");
 	req = good;
 	req.guid = 11;

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/volume/epoch.h"
 #include "node/catalog/catalog.h"
 #include "node/host/node.h"
 #include "node/move/ask.h"
@@ -125,7 +126,7 @@ static bool takes_over(size_t n)
 	members = n;
 	request->id = (char *)"v";
 	request->lineage = (char *)LINEAGE;
-	request->epoch = 2;
+	request->epoch = EPOCH_FAILOVER;
 	request->guid = 11;
 	request->lost_node_ids = lost;
 	request->n_lost_node_ids = COUNT(lost);
