@@ -14,8 +14,9 @@
 #include "common/clock.h"
 #include "common/volume/name.h"
 
-#define RANDOM_BITS 12
-#define PAUSE_MS    30
+#define RANDOM_BITS  12
+#define AHEAD_MAX_US (60 * (uint64_t)1000000) /* as in node/host/claims.c */
+#define PAUSE_MS     30
 
 static _Atomic uint64_t highest;
 
@@ -136,7 +137,8 @@ static bool is_of(const char *node_id, uint64_t node)
 
 /*
  * Returns true if one of the agents that were asked is the target's, or its node is lost, or was
- * forgotten after the claim. A host that returned since may create names for later claims.
+ * forgotten after the claim. A host that returned since may create names for later claims. A claim
+ * may be ahead of the clock: after its boot an agent gets only such claims, for a minute.
  */
 static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
 		       const PromiseTarget *target)
@@ -153,7 +155,7 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 	}
 	for (size_t i = 0; i < roster->hosts.n; i++) {
 		const struct host_row *row = &roster->hosts.rows[i];
-		if (row->forgotten && claim_us(target->claim) <= row->stamp &&
+		if (row->forgotten && claim_us(target->claim) <= row->stamp + AHEAD_MAX_US &&
 		    is_of(row->node_id, node))
 			return true;
 	}

@@ -105,6 +105,7 @@ def test_a_dataset_below_the_parent_becomes_a_volume_in_its_place(host):
         run("zfs", "create", "-o", "canmount=noauto", host.dataset(leaf))
         zcsi(host, "adopt", host.dataset(leaf), "--as", wanted, "--size", "8M")
     assert host.ids() == ["acme", "movies"] and host.leaves() == ["acme", "movies"]
+    host.node_daemon.kill()
     host.restart(host.node_daemon)
     assert host.ids() == ["acme", "movies"]
 

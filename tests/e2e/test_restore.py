@@ -23,7 +23,7 @@ def test_a_snapshot_becomes_a_new_volume(host, volume):
     assert file.read_text() == "second"
     volume.down()
     for name, value in (("compression", "zle"), ("site:owner", "a"), ("refquota", str(SIZE)),
-                        ("zcsi:source", "snapshot:data@s")):
+                        ("zcsi:source", "snapshot_3Adata_40s")):
         assert get(host.dataset("copy"), name) == value
     copy = restore(host, "data@s", "copy", parameters=PARAMETERS)
     for step in (copy.attach, copy.stage, copy.publish):

@@ -326,11 +326,11 @@ static void a_claim_after_a_host_was_forgotten_counts(void **state)
 	(void)state;
 	leave();
 	roster_forget(roster, 0);
-	const uint64_t forgotten = host_list_find(&roster->hosts, "c")->stamp;
+	const uint64_t last = host_list_find(&roster->hosts, "c")->stamp + 60 * 1000000;
 	scripted[0].before =
-		(PromiseTarget){.node = name_hash_node("c"), .claim = (forgotten + 1) << 12};
+		(PromiseTarget){.node = name_hash_node("c"), .claim = (last + 1) << 12};
 	assert_refused("had", "not on the list");
-	scripted[0].before.claim = forgotten << 12;
+	scripted[0].before.claim = last << 12;
 	assert_created("had");
 }
 
