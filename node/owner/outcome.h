@@ -18,8 +18,9 @@ bool outcome_is_settled(const struct node *node, struct arena *arena, const stru
 			const struct outcome *outcome);
 /*
  * Read the volume again and do what follows, as a call for the volume: confirm this host as the
- * owner, count members again that were declared lost, or make way for another owner. Runs programs. Any thread but the loop's and the workers.
- * Returns false if the owner of the volume is still not known, or if the volume is to make way.
+ * owner, count members again that were declared lost, or make way for another owner. Runs programs.
+ * Any thread but the loop's and the workers. Returns false if the owner of the volume is still not
+ * known, or if the volume is to make way.
  */
 bool outcome_follow(const struct node *node, struct arena *arena, const struct outcome *outcome);
 

@@ -178,8 +178,8 @@ static void a_volume_is_read_again_after_a_wait(void **state)
 }
 
 /*
- * The volume was taken over, and its former owner n1 was declared lost. Before n1 makes its volume a
- * copy, which may be taken over in turn, this host has to wait for its answer after each boot.
+ * The volume was taken over, and its former owner n1 was declared lost. Before n1 makes its volume
+ * a copy, which may be taken over in turn, this host has to wait for its answer after each boot.
  */
 static void a_node_makes_way_only_where_it_counts(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of what a stream has: send_is_empty(), and send_differs() with a program that prints one. */
+/* Tests of what a stream has: send_is_empty, and send_differs with a program that prints one. */
 #include "node/zfs/send_flags.h"
 
 #include <string.h>
