@@ -197,5 +197,7 @@ def test_an_encrypted_dataset_needs_a_key_of_its_own(host, foreign, tmp_path):
     volume.down()
     device = make_zvol(f"{foreign}/zvol", *options)
     run("mkfs.ext4", "-q", device)
-    run("zfs", "unload-key", f"{foreign}/zvol")
+    # udev may still have the device open.
+    unload = ["zfs", "unload-key", f"{foreign}/zvol"]
+    wait_for(lambda: not subprocess.run(unload, check=False).returncode, "the key is unloaded")
     assert f"run 'zfs load-key {foreign}/zvol'" in adopt(host, f"{foreign}/zvol", status=1)
