@@ -33,9 +33,8 @@ struct adoptable {
 	bool incomplete;      /* the first stream did not end yet, or was interrupted */
 	const char *property; /* a property that a new volume must not have, or NULL; its value */
 	const char *value;
-	const char
-		*ours;  /* the properties of zcsi that are set on it, with commas between; or "" */
-	bool described; /* an adoption that did not end has set the properties of the volume */
+	const char *ours; /* the properties of zcsi on it, with commas between; or "" */
+	bool described;   /* an adoption that did not end has set the volume's properties */
 	size_t snapshots, children;
 };
 
