@@ -147,7 +147,10 @@ const char *roster_node_text(struct roster *roster, const struct agent *agent, s
 
 /* The functions from here to settle_row are called with the roster's lock. */
 
-/* Note in roster->hosts that the host of this agent is on the list, which another one may lack. */
+/*
+ * Note in roster->hosts that the host of this agent is on this controller's list. The list of
+ * another controller may lack it.
+ */
 static void settle_agent(struct roster *roster, struct agent *agent)
 {
 	struct agent_state *state = &agent->state;
