@@ -12,11 +12,10 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/volume/claim.h"
 #include "common/volume/name.h"
 
-#define RANDOM_BITS  12
-#define AHEAD_MAX_US (60 * (uint64_t)1000000) /* as in node/host/claims.c */
-#define PAUSE_MS     30
+#define PAUSE_MS 30
 
 static _Atomic uint64_t highest;
 
@@ -31,16 +30,16 @@ void claim_heard(uint64_t claim)
 uint64_t claim_next(void)
 {
 	uint64_t us = (uint64_t)wall_us();
-	uint64_t after = (atomic_load(&highest) >> RANDOM_BITS) + 1;
-	uint64_t claim = (us > after ? us : after) << RANDOM_BITS;
-	claim |= arc4random_uniform(1U << RANDOM_BITS);
+	uint64_t after = (atomic_load(&highest) >> CLAIM_RANDOM_BITS) + 1;
+	uint64_t claim = (us > after ? us : after) << CLAIM_RANDOM_BITS;
+	claim |= arc4random_uniform(1U << CLAIM_RANDOM_BITS);
 	claim_heard(claim);
 	return claim;
 }
 
 uint64_t claim_us(uint64_t claim)
 {
-	return claim >> RANDOM_BITS;
+	return claim >> CLAIM_RANDOM_BITS;
 }
 
 bool claim_pause(int64_t deadline)
@@ -138,7 +137,7 @@ static bool is_of(const char *node_id, uint64_t node)
 /*
  * Returns true if one of the agents that were asked is the target's, or its node is lost, or was
  * forgotten after the claim. A host that returned since may create names for later claims. A claim
- * may be ahead of the clock: after its boot an agent gets only such claims, for a minute.
+ * may be ahead of the clock by CLAIM_AHEAD_US.
  */
 static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
 		       const PromiseTarget *target)
@@ -155,7 +154,7 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 	}
 	for (size_t i = 0; i < roster->hosts.n; i++) {
 		const struct host_row *row = &roster->hosts.rows[i];
-		if (row->forgotten && claim_us(target->claim) <= row->stamp + AHEAD_MAX_US &&
+		if (row->forgotten && claim_us(target->claim) <= row->stamp + CLAIM_AHEAD_US &&
 		    is_of(row->node_id, node))
 			return true;
 	}

@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/claim.h"
 #include "common/volume/name.h"
 #include "controller/cli/known.h"
 
-#define RANDOM_BITS 12 /* the low bits of a claim are random, the others its time in microseconds */
-#define TRIES       20 /* how often a name is claimed while others claim it too */
-#define PAUSE_MS    50
+#define TRIES    20 /* how often a name is claimed while others claim it too */
+#define PAUSE_MS 50
 
 int claim_fail_silent(const struct naming *naming, const struct member *member,
 		      const struct error *why, struct error *err)
@@ -117,9 +117,9 @@ static int claim_name(const struct naming *naming, uint64_t *ret, struct error *
 	uint64_t promised = 0;
 
 	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t us = (uint64_t)wall_us(), after = (promised >> RANDOM_BITS) + 1;
-		*ret = (us > after ? us : after) << RANDOM_BITS |
-		       arc4random_uniform(1U << RANDOM_BITS);
+		uint64_t us = (uint64_t)wall_us(), after = (promised >> CLAIM_RANDOM_BITS) + 1;
+		*ret = (us > after ? us : after) << CLAIM_RANDOM_BITS |
+		       arc4random_uniform(1U << CLAIM_RANDOM_BITS);
 		if (ask_all(naming, *ret, &promised, err) < 0)
 			return -1;
 		if (!promised)

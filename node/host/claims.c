@@ -11,22 +11,19 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/volume/claim.h"
 #include "node/zfs/lock_file.h"
 
 /*
- * After a boot no promise is stored, so the floor is taken from the clock. The high bits of a claim
- * are the microsecond of its creation by the controller's clock, which may be ahead of this host's
- * by this much. A controller whose clock is behind gets the floor in the answer.
+ * Set the floor at the first lookup: only then is the lock file locked against other processes.
+ * After a boot no promise is stored, so the floor is taken from the clock. A controller whose clock
+ * is behind gets the floor in the answer.
  */
-#define AHEAD_MAX_US (60 * (uint64_t)1000000)
-#define RANDOM_BITS  12
-
-/* Set the floor at the first lookup: only then is the lock file locked against other processes. */
 static void begin(struct claims *claims)
 {
 	uint64_t kept = lock_file_number();
 
-	claims->floor = kept ? kept : ((uint64_t)wall_us() + AHEAD_MAX_US) << RANDOM_BITS;
+	claims->floor = kept ? kept : ((uint64_t)wall_us() + CLAIM_AHEAD_US) << CLAIM_RANDOM_BITS;
 	claims->highest = claims->forgot = claims->floor;
 }
 

@@ -6,6 +6,7 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
+#include "common/volume/claim.h"
 #include "controller/roll_hosts.h"
 #include "controller/rollcall.h"
 #include "controller/roster_absent.h"
@@ -326,11 +327,11 @@ static void a_claim_after_a_host_was_forgotten_counts(void **state)
 	(void)state;
 	leave();
 	roster_forget(roster, 0);
-	const uint64_t last = host_list_find(&roster->hosts, "c")->stamp + 60 * 1000000;
-	scripted[0].before =
-		(PromiseTarget){.node = name_hash_node("c"), .claim = (last + 1) << 12};
+	const uint64_t last = host_list_find(&roster->hosts, "c")->stamp + CLAIM_AHEAD_US;
+	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"),
+					     .claim = (last + 1) << CLAIM_RANDOM_BITS};
 	assert_refused("had", "not on the list");
-	scripted[0].before.claim = last << 12;
+	scripted[0].before.claim = last << CLAIM_RANDOM_BITS;
 	assert_created("had");
 }
 
