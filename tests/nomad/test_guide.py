@@ -83,11 +83,14 @@ class Reader:
                 assert host.shell.type("pkill -HUP -f '^nomad agent'")[0] == 0
 
     def filled(self, text):
-        """Return the command with the id of an allocation where the guide says ALLOC."""
-        if "ALLOC" in text:
+        """Return the command with the id of a running allocation where the guide says ALLOC."""
+        if "ALLOC" not in text:
+            return text
+
+        def running():
             listed = self.hosts[0].shell.type("nomad job allocs -json zcsi-controller")[1]
-            text = text.replace("ALLOC", json.loads(listed)[0]["ID"])
-        return text
+            return [each["ID"] for each in json.loads(listed) if each["ClientStatus"] == "running"]
+        return text.replace("ALLOC", until(running, "an allocation of zcsi-controller runs")[0])
 
     def type(self, host, command):
         text = self.filled(command.text)
