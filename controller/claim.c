@@ -29,10 +29,8 @@ void claim_heard(uint64_t claim)
 
 uint64_t claim_next(void)
 {
-	uint64_t us = (uint64_t)wall_us();
-	uint64_t after = (atomic_load(&highest) >> CLAIM_RANDOM_BITS) + 1;
-	uint64_t claim = (us > after ? us : after) << CLAIM_RANDOM_BITS;
-	claim |= arc4random_uniform(1U << CLAIM_RANDOM_BITS);
+	uint64_t claim = claim_above(atomic_load(&highest));
+
 	claim_heard(claim);
 	return claim;
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/volume/claim.h"
 #include "common/volume/name.h"
 #include "controller/cli/known.h"
@@ -117,9 +116,7 @@ static int claim_name(const struct naming *naming, uint64_t *ret, struct error *
 	uint64_t promised = 0;
 
 	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t us = (uint64_t)wall_us(), after = (promised >> CLAIM_RANDOM_BITS) + 1;
-		*ret = (us > after ? us : after) << CLAIM_RANDOM_BITS |
-		       arc4random_uniform(1U << CLAIM_RANDOM_BITS);
+		*ret = claim_above(promised);
 		if (ask_all(naming, *ret, &promised, err) < 0)
 			return -1;
 		if (!promised)
