@@ -356,10 +356,10 @@ class Consumer:
             raise AssertionError(f"{error}\n{nomad('job', 'status', self.job)}") from error
         return self
 
-    def looked_at(self):
-        """Have Nomad look at the job once no volume is claimed by allocations that run no more. It
-        looks by itself when a client or an allocation changes, but not when it has released a
-        volume (hashicorp/nomad#25245), which may be later if the client was down."""
+    def evaluated(self):
+        """Have Nomad evaluate the job again once no volume is claimed by allocations that run no
+        more. It does so by itself when a client or an allocation changes, but not when it has
+        released a volume (hashicorp/nomad#25245), which may be later if the client was down."""
         ended = {alloc["ID"] for alloc in self.allocs} - {
             alloc["ID"] for alloc in allocations(self.job)}
         until(lambda: not claims(ended), "Nomad has released the volume")

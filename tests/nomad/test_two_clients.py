@@ -148,7 +148,7 @@ def test_volumes_of_a_host_that_is_down_are_not_deleted(second, user, create):
         second.agent.start()
     accepted(volume_create, "found")
     volume_delete("found")
-    assert user.looked_at().started().read("words") == "on n2"
+    assert user.evaluated().started().read("words") == "on n2"
 
 
 def callers(controller):
